@@ -40,6 +40,9 @@ annotation requiredIf @0x8916650fbde5fb16 (field) :Text;
 annotation lent @0xfb0a607579cfb47d (field) :Void;
 # The bytes outlive the message, which points to them where they are whole words; else it has a copy.
 
+annotation member @0xd5c0f2a86b1e7943 (field) :Text;
+# The value type's member, where the field's name is a word of C++.
+
 annotation wireOnly @0xe69caf44708d5c83 (field) :Void;
 # The value type has no such member.
 

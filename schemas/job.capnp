@@ -177,6 +177,8 @@ struct JobSpec $Json.document $Json.schema("JobSpec") $Json.request {
   task @3 :Task $Json.required;
   device @4 :Text = "auto" $Json.pattern("^(auto|cpu|cluster|cuda(:[0-9]{1,3})?)$");
   deadlines @5 :Deadlines $Json.optional;
+  register @6 :Text $Json.optional $Json.member("registerAs");
+  # A registered model, of which the model that a fit or a search stores becomes a new version when the job ends.
 }
 
 enum JobState $Json.schema("JobState") {
@@ -278,6 +280,9 @@ struct Result $Json.document $Json.schema("Result") {
   memory @15 :MemoryReport $Json.optional;
   target @16 :Text $Json.optional;
   # The target column.
+
+  registered @17 :Text $Json.optional;
+  # NAME/VERSION that the job's model has become.
 }
 
 struct SearchResult {

@@ -129,6 +129,7 @@ struct JobSpec {
   Task task;
   std::string device = "auto";   // auto, cpu, cuda, cuda:N
   Deadlines deadlines = {};
+  std::string registerAs = {};   // "register" on the wire: the model of a fit or search becomes a version of this name
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
@@ -210,6 +211,7 @@ struct Result {
   ValueMap evaluation = {};   // the results of confusionMatrix and curves
   std::optional<MemoryReport> memory = {};
   std::string target = {};                 // name of the target column; empty: none
+  std::string registered = {};             // "iris/3": the version that the model has become; empty: none
   friend bool operator==(const Result&, const Result&) = default;
 };
 

@@ -90,6 +90,9 @@ void nothing(CLI::App&, Options&) {}
 
 void spec(CLI::App& app, Options& options) {
   app.add_option("spec", options.argument, "The job as a JSON file; - reads stdin")->required()->type_name("FILE");
+  app.add_option("--register", options.register_as,
+                 "Make the job's model a new version of this registered model when the job ends")
+      ->type_name("NAME");
 }
 
 void spec_and_machine(CLI::App& app, Options& options) {

@@ -41,6 +41,7 @@ struct Options {
   int in_flight = 4;                    // map --in-flight
   bool as_they_come = false;            // map --as-they-come
   std::string state;           // jobs --state
+  std::string register_as;     // run --register, submit --register
   std::int64_t after = 0;      // watch --after
   int limit = 20;              // jobs --limit
   int rows = 10;               // data show --rows

@@ -23,7 +23,8 @@
 namespace kedge::cli {
 namespace {
 
-schema::JobSpec read_spec(const std::string& path) {
+schema::JobSpec read_spec(const Options& options) {
+  const std::string& path = options.argument;
   std::string text;
   if (path == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -32,7 +33,9 @@ schema::JobSpec read_spec(const std::string& path) {
     if (!file) throw Error(schema::ErrorCode::kNotFound, fmt::format("cannot read the spec file {}", path));
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
-  return schema::from_json<schema::JobSpec>(text);
+  schema::JobSpec spec = schema::from_json<schema::JobSpec>(text);
+  if (!options.register_as.empty()) spec.registerAs = options.register_as;
+  return spec;
 }
 
 int exit_code(schema::JobState state) {
@@ -49,6 +52,8 @@ void print_yield(const Session& session, const schema::Job& job) {
     } catch (const Error&) {   // it was deleted since
     }
     fmt::print("\nmodel {}{}\n", model, size);
+    if (const std::string& version = job.result->registered; !version.empty())
+      fmt::print("registered as {}\n", version);
     fmt::print(stderr, "  kedge predict {} rows.csv\n", model);
   }
   for (const schema::Artifact& artifact : job.result->artifacts) {
@@ -113,19 +118,19 @@ int follow(const Session& session, const Job& job, std::int64_t after, const Opt
 }  // namespace
 
 void check_spec(const Options& options) {
-  if (options.argument != "-") read_spec(options.argument);
+  if (options.argument != "-") read_spec(options);
 }
 
 int run(const Options& options) {
   if (!options.rent.on.empty()) return run_on(options);
   const Session session = connect_server(options);
-  const Job job = session.submit(read_spec(options.argument));
+  const Job job = session.submit(read_spec(options));
   fmt::print(stderr, "{}\n", job.id());
   return follow(session, job, 0, options);
 }
 
 int submit(const Options& options) {
-  const Job job = connect_server(options).submit(read_spec(options.argument));
+  const Job job = connect_server(options).submit(read_spec(options));
   if (options.json) fmt::print("{}\n", schema::to_json(job.status()));
   else fmt::print("{}\n", job.id());
   return kSucceeded;

@@ -106,22 +106,25 @@ class Reader {
     const auto field = owner.getStruct().getFields()[index];
     const auto slot = field.getSlot();
     const Annotations marks = field.getAnnotations();
-    Field entry{.name = field.getName(),
-                .doc = one_line(sources_.at(owner.getId()).getMembers()[index].getDocComment()),
-                .number = index,
-                .type = slot.getType().isVoid() ? Type{} : type_of(slot.getType()),
-                .default_value = slot.getHadExplicitDefault() ? default_of(slot.getDefaultValue()) : text(marks, "default"),
-                .required_if = text(marks, "requiredIf"),
-                .is_optional = has(marks, "optional"),
-                .is_required = has(marks, "required"),
-                .is_map = has(marks, "map"),
-                .is_lent = has(marks, "lent"),
-                .is_wire_only = has(marks, "wireOnly"),
-                .minimum = integer(marks, "minimum"),
-                .choices = texts(marks, "choices"),
-                .pattern = text(marks, "pattern"),
-                .json_types = texts(marks, "jsonTypes"),
-                .component = text(marks, "component")};
+    const std::string member = text(marks, "member");
+    Field entry{
+        .name = field.getName(),
+        .member = member.empty() ? std::string(field.getName()) : member,
+        .doc = one_line(sources_.at(owner.getId()).getMembers()[index].getDocComment()),
+        .number = index,
+        .type = slot.getType().isVoid() ? Type{} : type_of(slot.getType()),
+        .default_value = slot.getHadExplicitDefault() ? default_of(slot.getDefaultValue()) : text(marks, "default"),
+        .required_if = text(marks, "requiredIf"),
+        .is_optional = has(marks, "optional"),
+        .is_required = has(marks, "required"),
+        .is_map = has(marks, "map"),
+        .is_lent = has(marks, "lent"),
+        .is_wire_only = has(marks, "wireOnly"),
+        .minimum = integer(marks, "minimum"),
+        .choices = texts(marks, "choices"),
+        .pattern = text(marks, "pattern"),
+        .json_types = texts(marks, "jsonTypes"),
+        .component = text(marks, "component")};
     if (entry.is_map) map_entries_.insert(entry.type.name);
     return entry;
   }

@@ -22,7 +22,8 @@ struct Type {
 };
 
 struct Field {
-  std::string name;   // in the schema, in JSON and in the value type
+  std::string name;     // in the schema and in JSON
+  std::string member;   // of the value type: the same, but for words of C++
   std::string doc;
   unsigned number = 0;   // its place among the fields by their numbers
   Type type;

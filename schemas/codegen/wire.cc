@@ -45,7 +45,7 @@ std::string value_type(const Contract& contract, const Struct& entry) {
 }
 
 std::string member(const Struct& owner, const Field& field) {
-  if (!owner.is_map_entry) return "value." + field.name;
+  if (!owner.is_map_entry) return "value." + field.member;
   return field.name == "name" ? "value.first" : "value.second";
 }
 
@@ -76,7 +76,7 @@ std::string store_line(const Struct& owner, const Field& field) {
   if (field.type.is_boxed()) return fmt::format("  if ({}) {}\n", from, statement);
   if (!field.is_optional || !is_pointer(field.type)) return fmt::format("  {}\n", statement);
   const std::string required = field.required_if.empty() ? "" : fmt::format("{}(value) || ", field.required_if);
-  return fmt::format("  if ({}is_given({}, usual.{})) {}\n", required, from, field.name, statement);
+  return fmt::format("  if ({}is_given({}, usual.{})) {}\n", required, from, field.member, statement);
 }
 
 std::string load_line(const Struct& owner, const Field& field) {

@@ -12,11 +12,12 @@
 #include "server/api/handlers.h"
 #include "server/api/job_with_data.h"
 #include "server/api/ownership.h"
+#include "server/data/inline_data.h"
 #include "server/http/accept.h"
 #include "server/http/compress.h"
 #include "server/http/peer.h"
 #include "server/http/problem.h"
-#include "server/data/inline_data.h"
+#include "server/jobs/model_registry.h"
 
 namespace kedge::server::api {
 namespace {
@@ -304,6 +305,7 @@ awaitable<Response> check_job(const Api& api, Request request) {
   auto work = [&] {
     schema::JobSpec spec = pinned_spec(api, request, std::nullopt);
     api.jobs.check_surroundings(spec);
+    if (!spec.registerAs.empty()) api.jobs.registry().require_room(request.caller.tenant, spec.registerAs);
     if (api.checks && api.jobs.takes_long_to_validate(spec)) unchecked = std::move(spec);
     else api.jobs.validate(spec);
   };

@@ -254,6 +254,7 @@ bool JobService::takes_long_to_validate(const schema::JobSpec& spec) const { ret
 
 void JobService::check_surroundings(const schema::JobSpec& spec) const {
   check_deadlines(spec.deadlines);
+  check_registration(spec);
   if (const std::string reason = impl_->dispatcher.missing_reason(spec.device); !reason.empty())
     throw Error(ErrorCode::kDeviceUnavailable, reason, "device");
 }
@@ -263,6 +264,9 @@ std::string JobService::submit(schema::JobSpec spec, std::function<void(schema::
   check_key(options.idempotency_key);
   if (!options.is_valid) validate(spec);
   check_surroundings(spec);
+  const bool is_again =
+      !options.idempotency_key.empty() && impl_->store.has_key(options.tenant, options.idempotency_key);
+  if (!spec.registerAs.empty() && !is_again) impl_->registry->require_room(options.tenant, spec.registerAs);
   std::string digest = spec_digest(spec), id = options.id.empty() ? new_id() : options.id;
   describe_data(spec);
   std::optional<schema::JobSpec> shown = KEDGE_CONTROL("whole-lists") ? std::nullopt : without_long_data(spec);

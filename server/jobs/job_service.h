@@ -82,16 +82,17 @@ class JobService {
   void validate(const schema::JobSpec& spec, std::stop_token stop = {}) const;
   // Whether that may take longer than some milliseconds. Such a check belongs on a thread that serves no other calls.
   bool takes_long_to_validate(const schema::JobSpec& spec) const;
-  // What else submit() refuses of a description: deadlines that cannot be kept, a device that is known to be missing.
+  // What else submit() refuses of a description: deadlines that cannot be kept, a name that
+  // its model cannot be registered as, a device that is known to be missing.
   void check_surroundings(const schema::JobSpec& spec) const;
 
   // Validates, stores, queues. `submitted` is called once, from a service thread, when the job is on disk.
   // `failed` is called instead, perhaps before submit() returns, when the disk does not take it (kUnavailable).
-  // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first answer
-  // again, or `failed` kIdempotencyKeyReused when the spec is another one, or kNotFound at Idempotency-Key when that job has been forgotten.
-  // Returns the id of the job if it is a new one. It belongs
-  // to its tenant. Throws for a bad spec;
-  // kTooManyRequests beyond the tenant's quota; kDeviceUnavailable, with the reason, for a device that is known to be missing.
+  // With an idempotency key that this tenant used in the last 24 hours nothing new happens: `submitted` gets the first
+  // answer again, or `failed` kIdempotencyKeyReused when the spec is another one, or kNotFound at Idempotency-Key when
+  // that job has been forgotten. Returns the id of the job if it is a new one. It belongs to its tenant. Throws for a
+  // bad spec; kTooManyRequests beyond the tenant's quota; kConflict where the registry has no room for the model's
+  // name; kDeviceUnavailable, with the reason, for a device that is known to be missing.
   std::string submit(schema::JobSpec spec, std::function<void(schema::Job)> submitted,
                      std::function<void(const schema::Error&)> failed = {}, const SubmitOptions& options = {});
 

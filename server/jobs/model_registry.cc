@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <functional>
@@ -131,6 +132,22 @@ void check_name(std::string_view name, std::string_view where) {
               std::string(where));
 }
 
+constexpr std::array<std::string_view, 8> kTaskNames{
+    "fit", "fitScore", "crossValidate", "gridSearch", "randomizedSearch", "halvingGridSearch", "predict", "transform"};
+static_assert(std::variant_size_v<schema::Task> == kTaskNames.size());
+
+bool is_search(const schema::Task& task) {
+  return std::holds_alternative<schema::GridSearch>(task) || std::holds_alternative<schema::RandomizedSearch>(task) ||
+         std::holds_alternative<schema::HalvingGridSearch>(task);
+}
+
+bool refits(const schema::Task& task) {
+  static const schema::Value no = false;
+  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return grid->refit != no;
+  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return random->refit != no;
+  return std::get<schema::HalvingGridSearch>(task).refit;
+}
+
 // What references meant when they were last looked up is kept, so that a prediction by name reads no disk.
 class StoreRegistry final : public ModelRegistry {
  public:
@@ -145,6 +162,7 @@ class StoreRegistry final : public ModelRegistry {
                                     std::int64_t before) const override;
   schema::ModelVersion version(const std::string& tenant, std::string_view name, std::int64_t version) const override;
   schema::ModelVersion alias(const std::string& tenant, std::string_view name, std::string_view alias) const override;
+  void require_room(const std::string& tenant, std::string_view name) const override;
   Registered add(const std::string& tenant, std::string_view name, schema::NewModelVersion version) override;
   schema::ModelVersion set_alias(const std::string& tenant, std::string_view name, std::string_view alias,
                                  std::int64_t version) override;
@@ -159,28 +177,30 @@ class StoreRegistry final : public ModelRegistry {
  private:
   Meaning look_up(const std::string& tenant, std::string_view reference) const;
   void write(const std::function<void(RegistryWriter&)>& step);
-  void forget_references();
+  void drop_stale() const;
 
   Store& store_;
   mutable std::mutex mutex_;                                               // guards what follows
   mutable std::map<std::pair<std::string, std::string>, Meaning> known_;   // by tenant and reference
-  std::uint64_t changes_ = 0;   // that have emptied it: what a look-up that began before found is not kept
+  mutable std::uint64_t known_at_ = 0;   // the store's count of changes that they hold for
 };
 
 std::string StoreRegistry::resolve(const std::string& tenant, std::string_view reference) const {
   if (reference.starts_with(kIdPrefix)) return std::string(reference);
   std::pair key(tenant, std::string(reference));
-  std::uint64_t changes = 0;
+  std::uint64_t before = 0;
   {
     const std::lock_guard lock(mutex_);
+    drop_stale();
     if (const auto known = known_.find(key); known != known_.end()) return known->second.model;
-    changes = changes_;
+    before = known_at_;
   }
   Meaning found = look_up(tenant, reference);
   std::string model = found.model;
   const std::lock_guard lock(mutex_);
+  drop_stale();
   if (known_.size() >= kMostKnown) known_.clear();
-  if (changes == changes_) known_.emplace(std::move(key), std::move(found));
+  if (before == known_at_) known_.emplace(std::move(key), std::move(found));
   return model;
 }
 
@@ -188,6 +208,7 @@ std::optional<ModelRegistry::Meaning> StoreRegistry::known(const std::string& te
                                                            std::string_view reference) const {
   if (reference.starts_with(kIdPrefix)) return Meaning{.model = std::string(reference)};
   const std::lock_guard lock(mutex_);
+  drop_stale();
   const auto found = known_.find(std::pair(tenant, std::string(reference)));
   return found == known_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -214,15 +235,14 @@ ModelRegistry::Meaning StoreRegistry::look_up(const std::string& tenant, std::st
   return meaning;
 }
 
-void StoreRegistry::forget_references() {
-  const std::lock_guard lock(mutex_);
-  ++changes_;
-  known_.clear();
+// Under the lock. Jobs register models as well, so the store counts the changes.
+void StoreRegistry::drop_stale() const {
+  const std::uint64_t changes = store_.registry_changes();
+  if (changes != std::exchange(known_at_, changes)) known_.clear();
 }
 
 void StoreRegistry::write(const std::function<void(RegistryWriter&)>& step) {
   write_and_wait(store_, [&](StoreWriter& writer) { step(writer.registry()); });
-  forget_references();
 }
 
 schema::RegisteredModelPage StoreRegistry::list(const std::string& tenant, std::int64_t page_size,
@@ -267,6 +287,10 @@ schema::ModelVersion StoreRegistry::alias(const std::string& tenant, std::string
   if (!found)
     throw Error(ErrorCode::kNotFound, fmt::format("the registered model '{}' has no alias '{}'", name, alias));
   return std::move(*found);
+}
+
+void StoreRegistry::require_room(const std::string& tenant, std::string_view name) const {
+  store_.read_registry([&](RegistryReader& reader) { reader.require_room(tenant, name); });
 }
 
 ModelRegistry::Registered StoreRegistry::add(const std::string& tenant, std::string_view name,
@@ -319,6 +343,18 @@ void StoreRegistry::remove(const std::string& tenant, std::string_view name) {
 }
 
 }   // namespace
+
+void check_registration(const schema::JobSpec& spec) {
+  if (spec.registerAs.empty()) return;
+  check_name(spec.registerAs, "register");
+  const bool searches = is_search(spec.task);
+  if (std::holds_alternative<schema::Fit>(spec.task) || (searches && refits(spec.task))) return;
+  throw Error(
+      ErrorCode::kInvalidValue,
+      fmt::format("register is '{}', but {} stores no model: {}", spec.registerAs, kTaskNames.at(spec.task.index()),
+                  searches ? "it has refit false" : "only fit and the searches do"),
+      "register");
+}
 
 std::unique_ptr<ModelRegistry> make_model_registry(Store& store) {
   return std::make_unique<StoreRegistry>(store);

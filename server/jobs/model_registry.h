@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/job.h"
 #include "schemas/registry.h"
 #include "server/store/store.h"
 
@@ -42,6 +43,8 @@ class ModelRegistry {
   virtual schema::ModelVersion alias(const std::string& tenant, std::string_view name,
                                      std::string_view alias) const = 0;
 
+  // Errors: kConflict when the name can have no further version, or the tenant no further name.
+  virtual void require_room(const std::string& tenant, std::string_view name) const = 0;
   // `model` is an id. A model that has a version of this name gets that one again; then is_new is false.
   struct Registered {
     schema::ModelVersion version;
@@ -59,6 +62,9 @@ class ModelRegistry {
                               std::int64_t version) = 0;                       // kConflict while an alias names it
   virtual void remove(const std::string& tenant, std::string_view name) = 0;   // with versions and aliases; models stay
 };
+
+// What a job's `register` must be: a name, in a job that stores a model. Errors: kInvalidValue, at "register".
+void check_registration(const schema::JobSpec& spec);
 
 // The store outlives it.
 std::unique_ptr<ModelRegistry> make_model_registry(Store& store);

@@ -98,11 +98,16 @@ void Publishing::succeed(const TableLock& held, const JobPointer& job, schema::R
   timings.download = job->data.download_seconds, timings.parse = job->data.parse_seconds, timings.cold = job->data.cold;
   timings.total = seconds_since(job->submitted);
   table_.observer().job_ran(timings, seconds_since(job->finalizing_since));
+  std::string name = job->spec ? job->spec->registerAs : std::string();
+  if (!name.empty() && !model)
+    result.warnings.push_back(fmt::format("nothing was registered as '{}': the job has stored no model", name));
   table_.finish(held, job,
                 {.state = JobState::kSucceeded,
                  .held_lease = job->lease,
                  .result = std::move(result),
-                 .model = std::move(model)});
+                 .model = std::move(model),
+                 .register_as = std::move(name),
+                 .tenant = job->tenant});
 }
 
 }   // namespace kedge::server

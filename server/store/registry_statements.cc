@@ -76,7 +76,8 @@ RegistryReader::RegistryReader(SqliteConnection& connection)
       alias_(connection, "SELECT version FROM model_aliases WHERE tenant = ?1 AND name = ?2 AND alias = ?3"),
       highest_(connection, "SELECT COALESCE(MAX(version), 0) FROM model_versions WHERE tenant = ?1 AND name = ?2"),
       version_of_(connection, "SELECT version FROM model_versions WHERE model = ?3 AND tenant = ?1 AND name = ?2"),
-      registration_(connection, "SELECT name, version FROM model_versions WHERE model = ?1 LIMIT 1") {}
+      registration_(connection, "SELECT name, version FROM model_versions WHERE model = ?1 LIMIT 1"),
+      count_names_(connection, "SELECT COUNT(*) FROM registered_models WHERE tenant = ?1") {}
 
 schema::RegisteredModel RegistryReader::read_model(const SqliteStatement::Rows& rows, std::string_view tenant) {
   schema::RegisteredModel model{.name = rows.text(0),
@@ -169,6 +170,18 @@ std::string RegistryReader::registration_of(std::string_view model) {
   return rows.next() ? fmt::format("{}/{}", rows.text(0), rows.integer(1)) : std::string();
 }
 
+void RegistryReader::require_room(std::string_view tenant, std::string_view name) {
+  if (const std::optional<schema::RegisteredModel> registered = find(tenant, name)) {
+    if (registered->versions < kMostVersions) return;
+    throw Error(ErrorCode::kConflict, fmt::format("'{}' has {} versions, may have {}; delete some", name,
+                                                  registered->versions, kMostVersions));
+  }
+  SqliteStatement::Rows count = count_names_.open(tenant);
+  if (count.next() && count.integer(0) >= kMostNames)
+    throw Error(ErrorCode::kConflict,
+                fmt::format("{} names are registered, at most {} may be", count.integer(0), kMostNames));
+}
+
 std::set<std::string> RegistryReader::registered_models() {
   SqliteStatement statement(connection_, "SELECT DISTINCT model FROM model_versions");
   std::set<std::string> models;
@@ -179,7 +192,6 @@ std::set<std::string> RegistryReader::registered_models() {
 RegistryWriter::RegistryWriter(SqliteConnection& connection)
     : reader_(connection),
       has_model_(connection, "SELECT 1 FROM models WHERE id = ?1"),
-      count_names_(connection, "SELECT COUNT(*) FROM registered_models WHERE tenant = ?1"),
       insert_name_(connection,
                    "INSERT INTO registered_models (tenant, name, created, updated) VALUES (?1, ?2, ?3, ?3)"),
       take_number_(connection,
@@ -227,17 +239,8 @@ RegistryWriter::Added RegistryWriter::add_version(std::string_view tenant, schem
     return {.version = existing_version(tenant, name, *known), .is_new = false};
   if (SqliteStatement::Rows rows = has_model_.open(version.model); !rows.next())
     throw Error(ErrorCode::kNotFound, fmt::format("there is no model '{}'", version.model), "model");
-  const std::optional<schema::RegisteredModel> registered = reader_.find(tenant, name);
-  if (registered && registered->versions >= kMostVersions)
-    throw Error(ErrorCode::kConflict, fmt::format("'{}' has {} versions, may have {}; delete some", name,
-                                                  registered->versions, kMostVersions));
-  if (!registered) {
-    SqliteStatement::Rows count = count_names_.open(tenant);
-    if (count.next() && count.integer(0) >= kMostNames)
-      throw Error(ErrorCode::kConflict,
-                  fmt::format("{} names are registered, at most {} may be", count.integer(0), kMostNames));
-    insert_name_.run(tenant, name, version.created);
-  }
+  reader_.require_room(tenant, name);
+  if (!reader_.find(tenant, name)) insert_name_.run(tenant, name, version.created);
   {
     SqliteStatement::Rows rows = take_number_.open(tenant, name, version.created);
     if (rows.next()) version.version = rows.integer(0);

@@ -26,6 +26,8 @@ class RegistryReader {
                                     std::int64_t before);
   std::optional<std::int64_t> alias(std::string_view tenant, std::string_view name, std::string_view alias);
   std::int64_t highest(std::string_view tenant, std::string_view name);   // 0: there is no version
+  // Errors: kConflict when the name can have no further version, or the tenant no further name.
+  void require_room(std::string_view tenant, std::string_view name);
   std::optional<std::int64_t> version_of(std::string_view tenant, std::string_view name, std::string_view model);
   // "iris/3" of a registered model, of any tenant; empty: it is not registered.
   std::string registration_of(std::string_view model);
@@ -36,7 +38,8 @@ class RegistryReader {
   schema::ModelVersion read_version(const SqliteStatement::Rows& rows, std::string_view tenant, std::string_view name);
 
   SqliteConnection& connection_;
-  SqliteStatement find_, list_, versions_, aliases_, version_aliases_, alias_, highest_, version_of_, registration_;
+  SqliteStatement find_, list_, versions_, aliases_, version_aliases_, alias_, highest_, version_of_, registration_,
+      count_names_;
 };
 
 // Steps of one transaction. What does not hold is thrown as schema::Error, and then nothing of the write takes place.
@@ -70,9 +73,8 @@ class RegistryWriter {
   schema::ModelVersion existing_version(std::string_view tenant, std::string_view name, std::int64_t version);
 
   RegistryReader reader_;
-  SqliteStatement has_model_, count_names_, insert_name_, take_number_, insert_version_, touch_, set_alias_,
-      count_aliases_, remove_alias_, edit_name_, edit_version_, remove_version_, remove_name_, remove_versions_,
-      remove_aliases_;
+  SqliteStatement has_model_, insert_name_, take_number_, insert_version_, touch_, set_alias_, count_aliases_,
+      remove_alias_, edit_name_, edit_version_, remove_version_, remove_name_, remove_versions_, remove_aliases_;
 };
 
 }   // namespace kedge::server

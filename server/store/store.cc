@@ -96,6 +96,7 @@ struct Store::Impl {
       const Clock::time_point start = Clock::now();
       writer->commit();
       if (writer->has_removed()) ++removals;
+      if (writer->has_used_registry()) ++registry_changes;
       list_has_changed = writer->has_changed_list();
       if (committed) committed(std::chrono::duration<double>(Clock::now() - start).count());
     } catch (const std::exception& error) {
@@ -211,7 +212,7 @@ struct Store::Impl {
   std::unique_ptr<SqlStoreWriter> writer;
   Recovered recovered;
   std::string last_id;
-  std::atomic<std::uint64_t> removals = 0;
+  std::atomic<std::uint64_t> removals = 0, registry_changes = 0;
   Error failure;   // of the last transaction that failed; writer thread only
   bool list_has_changed = false;   // by the last transaction; writer thread only
 
@@ -236,6 +237,10 @@ void Store::enqueue(StoreWrite write) { impl_->queue.push(std::move(write)); }
 std::size_t Store::backlog() const { return impl_->queue.size(); }
 
 std::uint64_t Store::removals() const { return impl_->removals; }
+
+std::uint64_t Store::registry_changes() const {
+  return impl_->registry_changes;
+}
 
 std::optional<Error> Store::failure() const {
   return impl_->queue.failure();

@@ -50,6 +50,9 @@ struct StateChange {
   std::optional<std::string> device;          // where the attempt runs
   std::optional<schema::Result> result;       // stored, with its event before the state's
   std::optional<NewModel> model = {};         // that the job has left; listed from then on
+  // The name of which the model becomes a version, for the tenant; the store writes into the result which. A model for
+  // which the registry has no room is stored without, and a warning says so.
+  std::string register_as = {}, tenant = {};
 };
 
 // What a transaction may do. Used on the writer thread only.
@@ -60,8 +63,10 @@ class StoreWriter {
   // and that job is returned as it was answered then. Error{kIdempotencyKeyReused} when the key came with another spec,
   // kNotFound when that job has been forgotten.
   virtual std::optional<schema::Job> insert(const NewJob& job) = 0;
-  // False, and nothing changed, if the job has ended already or its lease is another.
-  virtual bool change(const StateChange& change) = 0;
+  // False, and nothing changed, if the job has ended already or its lease is another. The result gets the version that
+  // its model has become.
+  virtual bool change(StateChange& change) = 0;
+  bool change(StateChange&& change) { return this->change(change); }
   // Appends an event under the same condition.
   virtual bool append(std::string_view job, std::int64_t held_lease, std::string_view time,
                       const schema::EventBody& body) = 0;
@@ -122,6 +127,7 @@ class Store {
 
   void enqueue(StoreWrite write);
   std::size_t backlog() const;                  // writes that wait
+  std::uint64_t registry_changes() const;       // transactions that may have changed it; counted when they are on disk
   std::uint64_t removals() const;               // transactions since the start that removed jobs; counted when they are on disk
   std::optional<schema::Error> failure() const;   // why the last transaction was not committed; empty: it was
 

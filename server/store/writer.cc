@@ -79,7 +79,7 @@ SqlStoreWriter::SqlStoreWriter(SqliteConnection& connection)
 void SqlStoreWriter::begin() {
   KEDGE_FAIL_POINT("store.begin.before");
   begin_.run();
-  has_removed_ = has_changed_list_ = false;
+  has_removed_ = has_changed_list_ = has_used_registry_ = false;
   KEDGE_FAIL_POINT("store.begin.after");
 }
 
@@ -146,7 +146,7 @@ void SqlStoreWriter::trim_events(std::string_view job, std::int64_t first) {
 
 void SqlStoreWriter::expire_keys() { expire_keys_.run(wall_seconds() - kKeySeconds); }
 
-bool SqlStoreWriter::change(const StateChange& change) {
+bool SqlStoreWriter::change(StateChange& change) {
   KEDGE_FAIL_POINT("store.change.before");
   const std::optional<std::string> now = change.time;
   const std::optional<std::string> never;
@@ -165,6 +165,7 @@ bool SqlStoreWriter::change(const StateChange& change) {
     }
   }
   if (change.model) insert_model(*change.model, {});
+  if (change.model && change.result && !change.register_as.empty()) register_model(change);
   if (change.result) {
     KEDGE_FAIL_POINT("store.result.before");
     insert_result_.run(change.job, schema::to_binary(*change.result));
@@ -192,6 +193,22 @@ bool SqlStoreWriter::append(std::string_view job, std::int64_t held_lease, std::
   insert_event(job, seq, time, body);
   KEDGE_FAIL_POINT("store.append.after");
   return true;
+}
+
+// The registry refuses before it writes, so a refusal leaves the rest of the transaction as it is.
+void SqlStoreWriter::register_model(StateChange& change) {
+  schema::Result& result = *change.result;
+  try {
+    const RegistryWriter::Added added = registry().add_version(
+        change.tenant, {.name = change.register_as, .model = change.model->info.id, .created = change.time});
+    result.registered = fmt::format("{}/{}", added.version.name, added.version.version);
+  } catch (const schema::Error& error) {
+    if (error.code != schema::ErrorCode::kConflict) throw;
+    std::string text = fmt::format("the model was not registered as '{}': {}", change.register_as, error.message);
+    const bool is_again =
+        !result.warnings.empty() && result.warnings.back() == text;   // after a transaction that was rolled back
+    if (!is_again) result.warnings.push_back(std::move(text));
+  }
 }
 
 void SqlStoreWriter::request_cancel(std::string_view job) {

@@ -47,7 +47,7 @@ function Figures({ job, now }) {
       note=${result.dtype} />
       <${Figure} title="Device" value=${device?.kind || '–'} note=${device?.name || ''} />`}
     ${result?.model && html`<${Figure} title="Model" value=${html`<a
-      href=${`#/models/${encodeURIComponent(result.model)}`}>open</a>`} note=${result.model.slice(0, 14)} />`}
+      href=${`#/models/${encodeURIComponent(result.model)}`}>open</a>`} note=${result.registered || result.model.slice(0, 14)} />`}
     <${Figure} title="Submitted" value=${ago(job.created, now)} note=${moment(job.created)} />
   </dl>`;
 }

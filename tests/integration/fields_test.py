@@ -20,7 +20,7 @@ TASKS = {"fitScore": ("FitScore", "fit_score"), "crossValidate": ("CrossValidate
          "randomizedSearch": ("RandomizedSearch", "randomized_search"), "halvingGridSearch": ("HalvingGridSearch", "halving_grid_search"),
          "predict": ("Predict", "predict"), "transform": ("Transform", "transform")}
 # Fields with another name in a client, by what they are there.
-CPP_NAMES = {"crossValidate": "cv"}
+CPP_NAMES = {"crossValidate": "cv", "register": "registerAs"}   # the second is a word of C++
 PYTHON_NAMES = {"crossValidate": "splits"}
 
 TASKS_HEADER, SELECT_HEADER = (BIN.parent / "generated" / "kedge" / name for name in ("tasks.h", "select_calls.h"))
@@ -87,7 +87,7 @@ class Names(unittest.TestCase):
             fields = set(CONTRACT[name]["properties"]) if name in CONTRACT else set(CONTRACT["JobSpec"]["properties"]["deadlines"]["properties"])
             with self.subTest(name):
                 self.assertEqual(capnp_fields(struct), fields)
-                self.assertEqual(cpp_members(file, struct), fields)
+                self.assertEqual(cpp_members(file, struct), {CPP_NAMES.get(name, name) for name in fields})
         builder = SELECT_HEADER.read_text()
         for field in CONTRACT["Select"]["properties"]:
             name = {"types": "type"}.get(field, snake(field))
@@ -153,6 +153,15 @@ class RoundTrip(unittest.TestCase):
         for task in TASKS:
             self.assertEqual(seen[task], contract_fields(task), f"{task} was not set with each of its fields")
         self.assertEqual(set(self.SELECT), set(CONTRACT["Select"]["properties"]))
+
+    def test_the_name_under_which_a_model_is_registered_comes_back(self):
+        job = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}], "task": {"fit": {}}, "register": "flowers"}
+        kept = server.job(server.submit(job))["spec"]
+        self.assertEqual(kept["register"], "flowers")
+        self.assertEqual(self.submitted_by_the_command(job)["spec"], kept)
+        python = kedge.connect(server.url).submit(kedge.builtin("iris"), ["GaussianNB"], kedge.fit(), register="flowers")
+        self.assertEqual(python.status()["spec"], kept)
+        self.assertRegex(python.result().registered, "^flowers/[123]$")
 
 
 if __name__ == "__main__":

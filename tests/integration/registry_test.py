@@ -139,6 +139,52 @@ class Registry(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertEqual(set(answers), known)
 
+    FIT = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}], "task": {"fit": {}}}
+
+    def test_a_job_registers_the_model_that_it_stores(self):
+        first = self.server.run({**self.FIT, "register": "grown"})
+        self.assertEqual(first["spec"]["register"], "grown")
+        self.assertEqual(first["result"]["registered"], "grown/1")
+        self.assertEqual(self.call(200, "GET", "/v1/models/grown")["id"], first["result"]["model"])
+        search = {"gridSearch": {"paramGrid": {"gaussiannb__var_smoothing": [1e-9, 1e-3]}, "crossValidate": {"cv": 3}}}
+        second = self.server.run({**self.FIT, "task": search, "register": "grown"})
+        self.assertEqual(second["result"]["registered"], "grown/2")
+        self.assertEqual(self.call(200, "GET", "/v1/models/grown")["id"], second["result"]["model"], "the highest version at once")
+        self.assertEqual(self.call(200, "GET", f"/v1/jobs/{second['id']}/result")["registered"], "grown/2")
+        self.call(409, "DELETE", f"/v1/models/{second['result']['model']}")
+        plain = self.server.run(self.FIT)
+        self.assertNotIn("registered", plain["result"])
+
+    def test_a_job_that_can_register_nothing_is_refused(self):
+        fit = self.FIT
+        folds = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}], "task": {"crossValidate": {"cv": 3}}}
+        unrefitted = {**fit, "task": {"gridSearch": {"paramGrid": {"gaussiannb__var_smoothing": [1e-9]}, "refit": False}}}
+        for job in ({**fit, "register": "mdl_1"}, {**fit, "register": "a/b"}, {**fit, "register": "a@b"}, {**fit, "register": "x" * 129}, {**folds, "register": "no"},
+                    {**unrefitted, "register": "no"}, {**fit, "register": 5}):
+            for path in ("/v1/jobs", "/v1/jobs/check"):
+                refused = self.call(400, "POST", path, job)
+                self.assertEqual(refused.get("where"), "register", (path, job["register"], refused))
+        self.call(404, "GET", "/v1/registry/no")
+
+    def test_a_job_that_fails_registers_nothing(self):
+        failed = self.server.run({"dataset": {"inline": {"csv": "a,b,y\n1,,0\n2,3,1\n3,4,0\n4,1,1\n", "target": "y"}},
+                                  "pipeline": [{"estimator": "LogisticRegression"}], "task": {"fit": {}}, "register": "failed"})
+        self.assertEqual(failed["state"], "failed", failed)
+        self.call(404, "GET", "/v1/registry/failed")
+
+    def test_each_job_registers_once_through_kills(self):
+        jobs = []
+        for kill in range(1 + KILLS):
+            jobs += [self.server.submit({**self.FIT, "register": "killed"}) for _ in range(6)]
+            if kill < KILLS:
+                self.server.kill()
+                self.server.start()
+        ended = [self.server.wait(job) for job in jobs]
+        self.assertEqual({job["state"] for job in ended}, {"succeeded"})
+        versions = {f"killed/{one['version']}": one["model"] for one in self.call(200, "GET", "/v1/registry/killed/versions?pageSize=100")["versions"]}
+        self.assertEqual({job["result"]["registered"]: job["result"]["model"] for job in ended}, versions)
+        self.assertEqual(len(versions), len(jobs))
+
     def test_the_command_line_registers_and_asks(self):
         model = self.fitted()
         env = {**os.environ, "KEDGE_URL": self.server.url}
@@ -148,6 +194,12 @@ class Registry(unittest.TestCase):
             self.assertEqual(done.returncode, code, (arguments, done.stdout, done.stderr))
             return done.stdout if code == 0 else done.stderr
 
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as job:
+            json.dump(self.FIT, job)
+            job.flush()
+            self.assertIn("registered as run/1\n", kedge("run", job.name, "--register", "run"))
+            submitted = kedge("submit", job.name, "--register", "run").strip()
+            self.assertIn("registered as run/2\n", kedge("result", submitted))
         self.assertEqual(kedge("registry", "add", "iris", model, "--description", "first"), "iris/1\n")
         self.assertEqual(kedge("registry", "alias", "iris@champion", "1"), "iris/1\n")
         self.assertEqual(kedge("registry", "tag", "iris/1", "stage=trial", "owner=me"), "stage=trial, owner=me\n")

@@ -147,12 +147,19 @@ class Session {
   MapRun map(std::vector<schema::JobSpec> specs) const;
   MapRun map(std::vector<schema::JobSpec> specs, MapOptions options) const;
   Session another() const;   // over a connection of its own, for another thread
-  // deadlines: {.queue = 60, .fetch = 600, .run = 3600} in seconds; 0: as the server has them.
+  // deadlines: {.queue = 60, .fetch = 600, .run = 3600} in seconds; 0: as the server has them. register_as: a
+  // registered model, of which the model that a fit or a search stores becomes a new version; Result::registered says
+  // which.
   template <TaskStruct T>
   Job submit(const Dataset& data, std::vector<schema::Step> pipeline, const T& task, std::string device = "auto",
-             schema::Deadlines deadlines = {}) const {
-    return submit({.dataset = data.ref(), .select = data.select(), .pipeline = std::move(pipeline), .task = task.task(),
-                   .device = std::move(device), .deadlines = deadlines});
+             schema::Deadlines deadlines = {}, std::string register_as = {}) const {
+    return submit({.dataset = data.ref(),
+                   .select = data.select(),
+                   .pipeline = std::move(pipeline),
+                   .task = task.task(),
+                   .device = std::move(device),
+                   .deadlines = deadlines,
+                   .registerAs = std::move(register_as)});
   }
   // A task that asks a stored model (predict, transform) and so has no pipeline.
   template <TaskStruct T>

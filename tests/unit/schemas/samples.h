@@ -48,7 +48,8 @@ inline JobSpec spec(DatasetRef dataset = {OpenmlRef{.name = "mnist_784", .versio
                        {.estimator = "RandomForestClassifier", .params = values()}},
           .task = std::move(task),
           .device = "cuda:1",
-          .deadlines = {.queue = 60.0, .fetch = 2.5, .run = 3600.0}};
+          .deadlines = {.queue = 60.0, .fetch = 2.5, .run = 3600.0},
+          .registerAs = "flowers"};
 }
 
 inline std::vector<JobSpec> specs() {
@@ -97,8 +98,7 @@ inline std::vector<JobSpec> specs() {
 }
 
 inline Result result() {
-  return {.scores = {{"accuracy", {.perFold = {0.9652, 0.9641}, .mean = 0.96465, .std = 0.00055}},
-                     {"f1_macro", {}}},
+  return {.scores = {{"accuracy", {.perFold = {0.9652, 0.9641}, .mean = 0.96465, .std = 0.00055}}, {"f1_macro", {}}},
           .fitted = {{"RandomForestClassifier",
                       {{"classes_", ValueList{"0", "1"}}, {"feature_importances_", ValueList{0.5, 0.25}}}},
                      {"StandardScaler", {}}},
@@ -133,7 +133,8 @@ inline Result result() {
           .artifacts = {{.name = "predictions.npy", .bytes = 210796}},
           .evaluation = {{"confusion_matrix", ValueList{1, 2}}},
           .memory = MemoryReport{.neededBytes = 1 << 20, .predictedBytes = std::int64_t{5} << 30, .peakBytes = 3 << 20},
-          .target = "class"};
+          .target = "class",
+          .registered = "flowers/3"};
 }
 
 inline ModelInfo model() {

@@ -67,6 +67,31 @@ TEST_F(PublishingTest, LeavesOutAModelForWhichTheTenantHasNoRoom) {
   EXPECT_EQ(bytes.used("alice"), 0u);
 }
 
+TEST_F(PublishingTest, RegistersTheModelUnderTheNameThatTheJobHas) {
+  const JobPointer job = running_job();
+  job->spec = tests::job_spec("Succeed");
+  job->spec->registerAs = "iris";
+  schema::DoneReport report = report_with("bytes");
+  ASSERT_TRUE(begin(job, report));
+  Publishing::Files placed = parts.publishing.place_files(*job, report);
+  end(job, std::move(report), std::move(placed));
+  EXPECT_EQ(parts.store.find("job_1")->result->registered, "iris/1");
+}
+
+TEST_F(PublishingTest, SaysThatAJobWithoutAModelRegistersNothing) {
+  const JobPointer job = running_job();
+  job->spec = tests::job_spec("Succeed");
+  job->spec->registerAs = "iris";
+  schema::DoneReport report = report_with("more than ten bytes");
+  ASSERT_TRUE(begin(job, report));
+  Publishing::Files placed = parts.publishing.place_files(*job, report);
+  end(job, std::move(report), std::move(placed));
+  const schema::Job stored = parts.store.find("job_1").value();
+  EXPECT_EQ(stored.state, JobState::kSucceeded);
+  EXPECT_EQ(stored.result->registered, "");
+  EXPECT_EQ(stored.result->warnings.back(), "nothing was registered as 'iris': the job has stored no model");
+}
+
 TEST_F(PublishingTest, DoesNotBeginForAJobThatWasCancelled) {
   const JobPointer job = running_job();
   job->cancel_requested = true;

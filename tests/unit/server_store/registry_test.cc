@@ -171,5 +171,101 @@ TEST_F(Registry, IsFoundAsItWasAfterARestart) {
   EXPECT_EQ(resolve("iris@champion"), "mdl_1");
 }
 
+// --- "register" of a job ---
+
+constexpr int kMostNames = 10'000;
+
+class RegisteringJob : public Registry {
+ protected:
+  // Ends a job that has left mdl_1, or no model.
+  schema::Result end(bool has_model = true, std::int64_t held_lease = 0) {
+    StateChange change{.job = "job_1",
+                       .state = schema::JobState::kSucceeded,
+                       .time = "t2",
+                       .held_lease = held_lease,
+                       .result = schema::Result{.model = "mdl_1"},
+                       .register_as = "iris",
+                       .tenant = "alice"};
+    if (has_model) change.model = {.info = {.id = "mdl_1", .job = "job_1"}};
+    write_and_wait(*store_, [&](StoreWriter& writer) {
+      writer.insert({.job = {.id = "job_1", .created = "t1"}, .tenant = "alice"});
+      took_place_ = writer.change(change);
+    });
+    return store_->find("job_1")->result.value_or(schema::Result());
+  }
+  bool took_place_ = false;
+};
+
+TEST_F(RegisteringJob, MakesItsModelAVersionInTheStepOfItsEnd) {
+  store("mdl_0");
+  add("iris", "mdl_0");
+  EXPECT_EQ(resolve("iris"), "mdl_0");
+  EXPECT_EQ(end().registered, "iris/2");
+  EXPECT_EQ(resolve("iris"), "mdl_1") << "what was looked up before is forgotten";
+  EXPECT_EQ(registry_->version("alice", "iris", 2).created, "t2");
+  EXPECT_EQ(error_of([&] { registry_->find("bob", "iris"); }).code, ErrorCode::kNotFound);
+}
+
+TEST_F(RegisteringJob, RegistersNothingWithAStaleLeaseOrWithoutAModel) {
+  end(true, 7);
+  EXPECT_FALSE(took_place_);
+  EXPECT_EQ(error_of([&] { registry_->find("alice", "iris"); }).code, ErrorCode::kNotFound);
+  write_and_wait(*store_, [](StoreWriter& writer) {
+    writer.change({.job = "job_1", .state = schema::JobState::kCancelled, .time = "t3"});
+  });
+  write_and_wait(*store_, [](StoreWriter& writer) { writer.remove("job_1"); });
+  EXPECT_EQ(end(false).registered, "");
+  EXPECT_TRUE(took_place_);
+  EXPECT_EQ(error_of([&] { registry_->find("alice", "iris"); }).code, ErrorCode::kNotFound);
+}
+
+TEST_F(RegisteringJob, KeepsItsResultAndModelWhereTheTenantHasNoRoomForTheName) {
+  store("mdl_0");
+  write_and_wait(*store_, [](StoreWriter& writer) {
+    for (int i = 0; i < kMostNames; ++i)
+      writer.registry().add_version("alice", {.name = fmt::format("n{}", i), .model = "mdl_0", .created = "t0"});
+  });
+  EXPECT_EQ(error_of([&] { registry_->require_room("alice", "iris"); }).code, ErrorCode::kConflict);
+  EXPECT_NO_THROW(registry_->require_room("alice", "n5"));
+  EXPECT_NO_THROW(registry_->require_room("bob", "iris"));
+  const schema::Result result = end();
+  EXPECT_EQ(result.registered, "");
+  EXPECT_EQ(result.model, "mdl_1");
+  EXPECT_THAT(result.warnings,
+              ElementsAre("the model was not registered as 'iris': 10000 names are registered, at most 10000 may be"));
+  EXPECT_TRUE(store_->find_model("mdl_1"));
+}
+
+TEST(Registration, IsForJobsThatStoreAModel) {
+  const auto error_of = [](schema::JobSpec spec) -> schema::Error {
+    try {
+      check_registration(spec);
+    } catch (const schema::Error& error) {
+      return error;
+    }
+    return {ErrorCode::kInternal, "nothing was thrown"};
+  };
+  EXPECT_EQ(error_of({.task = schema::CrossValidate{}}).code, ErrorCode::kInternal) << "no name is given";
+  EXPECT_EQ(error_of({.task = schema::Fit{}, .registerAs = "iris"}).code, ErrorCode::kInternal);
+  EXPECT_EQ(error_of({.task = schema::GridSearch{}, .registerAs = "iris"}).code, ErrorCode::kInternal);
+  EXPECT_EQ(error_of({.task = schema::RandomizedSearch{.refit = "accuracy"}, .registerAs = "iris"}).code,
+            ErrorCode::kInternal);
+  const std::pair<schema::Task, std::string> refused[] = {
+      {schema::CrossValidate{}, "register is 'iris', but crossValidate stores no model: only fit and the searches do"},
+      {schema::FitScore{}, "register is 'iris', but fitScore stores no model: only fit and the searches do"},
+      {schema::Predict{}, "register is 'iris', but predict stores no model: only fit and the searches do"},
+      {schema::GridSearch{.refit = false}, "register is 'iris', but gridSearch stores no model: it has refit false"},
+      {schema::HalvingGridSearch{.refit = false},
+       "register is 'iris', but halvingGridSearch stores no model: it has refit false"}};
+  for (const auto& [task, message] : refused) {
+    const schema::Error error = error_of({.task = task, .registerAs = "iris"});
+    EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
+    EXPECT_EQ(error.where, "register");
+    EXPECT_EQ(error.message, message);
+  }
+  for (const char* name : {"mdl_1", "iris/3", "iris@best", "a b", ".a"})
+    EXPECT_EQ(error_of({.task = schema::Fit{}, .registerAs = name}).where, "register") << name;
+}
+
 }   // namespace
 }   // namespace kedge::server

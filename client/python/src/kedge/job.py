@@ -55,6 +55,11 @@ class Result(dict[str, Any]):
         return str(self.get("model", ""))
 
     @property
+    def registered(self) -> str:
+        """"NAME/VERSION" that the model has become (submit(register=...)), or ""."""
+        return str(self.get("registered", ""))
+
+    @property
     def best_params(self) -> dict[str, Any]:
         """Of a search."""
         return dict(self.get("search", {}).get("bestParams", {}))

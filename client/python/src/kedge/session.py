@@ -57,10 +57,13 @@ class Session:
     # Jobs
 
     def submit(self, dataset: Dataset | dict[str, Any], pipeline: Any = None, task: Task | None = None, *, device: str = "auto",
-               deadlines: dict[str, float] | None = None) -> Job:
+               deadlines: dict[str, float] | None = None, register: str = "") -> Job:
         """Returns when the server has the job on disk: once, however often the call had to be repeated, for it carries a key. dataset: a Dataset, or a whole
-        job as a dict; pipeline: estimators (see kedge.estimators), scikit-learn's, or names; deadlines: seconds of queue, fetch and run."""
+        job as a dict; pipeline: estimators (see kedge.estimators), scikit-learn's, or names; deadlines: seconds of queue, fetch and
+        run; register: a name of the registry, of which the model of a fit or a search becomes a new version when the job ends."""
         spec = dict(dataset) if isinstance(dataset, dict) else self._spec(dataset, pipeline, task, device, deadlines)
+        if register:
+            spec["register"] = register
         return self._submit(spec, secrets.token_hex(16))
 
     def _submit(self, spec: dict[str, Any], key: str) -> Job:
