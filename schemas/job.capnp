@@ -145,6 +145,72 @@ struct Transform {
   format @1 :Text = "npy" $Json.choices(["npy", "csv"]);
 }
 
+struct LearningCurve {
+  # Train and test scores of cross-validations with ever more train rows.
+
+  trainSizes @0 :List(V.Value) $Json.optional $Json.jsonTypes(["number"]);
+  # Fractions of the first fold's train rows in (0, 1], or numbers of rows. Default: 0.1, 0.325, 0.55, 0.775, 1.0.
+
+  shuffle @1 :Bool = false;
+  # The train rows of each fold, before the first of them are taken.
+
+  randomState @2 :V.BoxedInt64 $Json.optional;
+  crossValidate @3 :CrossValidate $Json.optional;
+  errorScore @4 :V.Value $Json.optional $Json.jsonTypes(["number", "string"]) $Json.default("\"NaN\"");
+  # The score of a fit that fails: a number, "NaN", or "raise" to fail the job.
+}
+
+struct ValidationCurve {
+  # Train and test scores of cross-validations by the value of one parameter.
+
+  paramName @0 :Text $Json.required;
+  # "step__param", as in a grid.
+
+  paramRange @1 :List(V.Value) $Json.required;
+  crossValidate @2 :CrossValidate $Json.optional;
+  errorScore @3 :V.Value $Json.optional $Json.jsonTypes(["number", "string"]) $Json.default("\"NaN\"");
+  # The score of a fit that fails: a number, "NaN", or "raise" to fail the job.
+}
+
+struct PermutationTestScore {
+  # Whether a score could be chance: the cross-validation again with permuted targets.
+
+  nPermutations @0 :Int64 = 100 $Json.minimum(1);
+  randomState @1 :V.BoxedInt64 $Json.optional;
+  crossValidate @2 :CrossValidate $Json.optional;
+}
+
+struct PermutationImportance {
+  # Fits, then scores with one column after the other permuted.
+
+  nRepeats @0 :Int64 = 5 $Json.minimum(1);
+  maxSamples @1 :V.Value $Json.optional $Json.jsonTypes(["number"]);
+  # A fraction of the rows in (0, 1], or a number of rows, that each column is scored on; all rows where it is absent.
+
+  randomState @2 :V.BoxedInt64 $Json.optional;
+  scoring @3 :List(Text);
+  # Names of /v1/info. Empty: accuracy, for regressors r2.
+
+  fitScore @4 :FitScore $Json.optional;
+  # Fits on its train rows and examines its test rows. Without it, all rows do both, and the model is stored.
+}
+
+struct PartialDependence {
+  # Fits, then predicts with columns set to the points of a grid.
+
+  features @0 :List(V.Value) $Json.required $Json.jsonTypes(["string", "integer", "array"]);
+  # Names or positions of columns, or pairs of them.
+
+  gridResolution @1 :Int64 = 100 $Json.minimum(2);
+  percentiles @2 :List(Float64);
+  # Of a column's values, between which its grid lies. Empty: 0.05 and 0.95.
+
+  kind @3 :Text = "average" $Json.choices(["average", "individual", "both"]);
+  responseMethod @4 :Text = "auto" $Json.choices(["auto", "predict_proba", "decision_function"]);
+  fitScore @5 :FitScore $Json.optional;
+  # Fits on its train rows and examines its test rows. Without it, all rows do both, and the model is stored.
+}
+
 struct Task $Json.schema("Task") {
   # One of these.
 
@@ -157,6 +223,11 @@ struct Task $Json.schema("Task") {
     halvingGridSearch @5 :HalvingGridSearch;
     predict @6 :Predict;
     transform @7 :Transform;
+    learningCurve @8 :LearningCurve;
+    validationCurve @9 :ValidationCurve;
+    permutationTestScore @10 :PermutationTestScore;
+    permutationImportance @11 :PermutationImportance;
+    partialDependence @12 :PartialDependence;
   }
 }
 

@@ -109,8 +109,61 @@ struct Transform {
   friend bool operator==(const Transform&, const Transform&) = default;
 };
 
+// Train and test scores of cross-validations with ever more train rows: Result::evaluation has "learning_curve".
+struct LearningCurve {
+  ValueList
+      trainSizes;   // fractions of the first fold's train rows, or numbers of rows; empty: 0.1, 0.325, 0.55, 0.775, 1.0
+  bool shuffle = false;   // the train rows of each fold, before the first of them are taken
+  std::optional<std::int64_t> randomState;
+  CrossValidate crossValidate;
+  Value errorScore = "NaN";
+  friend bool operator==(const LearningCurve&, const LearningCurve&) = default;
+};
+
+// Train and test scores of cross-validations by the value of one parameter: Result::evaluation has "validation_curve".
+struct ValidationCurve {
+  std::string paramName;   // a path as in a grid
+  ValueList paramRange;
+  CrossValidate crossValidate;
+  Value errorScore = "NaN";
+  friend bool operator==(const ValidationCurve&, const ValidationCurve&) = default;
+};
+
+// The cross-validation again with permuted targets: Result::evaluation has "permutation_test_score".
+struct PermutationTestScore {
+  std::int64_t nPermutations = 100;
+  std::optional<std::int64_t> randomState;
+  CrossValidate crossValidate;
+  friend bool operator==(const PermutationTestScore&, const PermutationTestScore&) = default;
+};
+
+// Scores of a fitted pipeline with one column after the other permuted: Result::evaluation has
+// "permutation_importance".
+struct PermutationImportance {
+  std::int64_t nRepeats = 5;
+  std::optional<Value> maxSamples;   // fraction or number of the rows that are scored; default: all
+  std::optional<std::int64_t> randomState;
+  std::vector<std::string> scoring;   // empty: accuracy, for regressors r2
+  std::optional<FitScore> fitScore;   // its train rows are fitted, its test rows examined; absent: all rows are both
+  friend bool operator==(const PermutationImportance&, const PermutationImportance&) = default;
+};
+
+// What a fitted pipeline predicts with columns set to the points of a grid: Result::evaluation has
+// "partial_dependence".
+struct PartialDependence {
+  ValueList features;   // names or positions of columns, or pairs of them
+  std::int64_t gridResolution = 100;
+  std::vector<double> percentiles;   // empty: 0.05 and 0.95
+  std::string kind = "average";      // average, individual or both
+  std::string responseMethod = "auto";
+  std::optional<FitScore> fitScore;   // as in PermutationImportance
+  friend bool operator==(const PartialDependence&, const PartialDependence&) = default;
+};
+
 // JSON: {"crossValidate": {...}}
-using Task = std::variant<Fit, FitScore, CrossValidate, GridSearch, RandomizedSearch, HalvingGridSearch, Predict, Transform>;
+using Task =
+    std::variant<Fit, FitScore, CrossValidate, GridSearch, RandomizedSearch, HalvingGridSearch, Predict, Transform,
+                 LearningCurve, ValidationCurve, PermutationTestScore, PermutationImportance, PartialDependence>;
 
 // The stored model that a task works with; null for tasks that fit their own.
 const std::string* model_of(const Task& task);

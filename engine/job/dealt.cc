@@ -16,8 +16,12 @@ bool job_is_dealt(const schema::JobSpec& spec) {
   const auto is_dealt = [&]<class Task>(const Task&) {
     constexpr bool deals_fits =
         std::is_same_v<Task, schema::CrossValidate> || std::is_same_v<Task, schema::GridSearch> ||
-        std::is_same_v<Task, schema::RandomizedSearch> || std::is_same_v<Task, schema::HalvingGridSearch>;
-    constexpr bool fits_once = std::is_same_v<Task, schema::Fit> || std::is_same_v<Task, schema::FitScore>;
+        std::is_same_v<Task, schema::RandomizedSearch> || std::is_same_v<Task, schema::HalvingGridSearch> ||
+        std::is_same_v<Task, schema::LearningCurve> || std::is_same_v<Task, schema::ValidationCurve> ||
+        std::is_same_v<Task, schema::PermutationTestScore>;
+    constexpr bool fits_once = std::is_same_v<Task, schema::Fit> || std::is_same_v<Task, schema::FitScore> ||
+                               std::is_same_v<Task, schema::PermutationImportance> ||
+                               std::is_same_v<Task, schema::PartialDependence>;
     return deals_fits || (fits_once && fit_is_dealt(spec.pipeline));
   };
   return std::visit(is_dealt, spec.task);

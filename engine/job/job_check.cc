@@ -188,6 +188,10 @@ std::size_t check_size(const schema::JobSpec& spec) {
       candidates = std::max<std::size_t>(candidates, static_cast<std::size_t>(std::max<std::int64_t>(random->nIter, 0)));
     once += reading_of(*grid);
   }
+  if (const auto* curve = std::get_if<schema::ValidationCurve>(&spec.task)) {
+    candidates += curve->paramRange.size();
+    for (const schema::Value& value : curve->paramRange) once += reading_of(value);
+  }
   constexpr std::size_t kCandidateBytes = 1000;   // read in the time that a candidate takes without its parameters
   return candidates * (kCandidateBytes + once.bytes + once.patterns * kPatternBytes);
 }

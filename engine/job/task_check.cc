@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/job/candidate_check.h"
+#include "engine/job/curves.h"
 #include "engine/job/refuse.h"
 #include "engine/job/scorer_check.h"
 #include "engine/job/split_check.h"
@@ -59,13 +60,20 @@ void check_refit(const Value& refit, const CheckedJob& job, const std::string& t
   if (*flag && job.scorers.size() > 1) refuse(path, "refit is true, with several scorers it must be the name of the one that decides");
 }
 
-// What all searches have in common; before their candidates.
-void check_search(CheckedJob& job, const schema::CrossValidate& cv, const Value& error_score, const Value& refit, const char* task) {
-  const std::string path = fmt::format("task.{}", task);
+// The folds of a task that is more than they. what: "a search".
+void check_folds(CheckedJob& job, const schema::CrossValidate& cv, const std::string& path, const char* what) {
   check_splitter(cv, job.spec.select, path + ".crossValidate");
-  if (cv.confusionMatrix || cv.curves) refuse(path + ".crossValidate", "a search reports no confusion matrix and no curves");
+  if (cv.confusionMatrix || cv.curves)
+    refuse(path + ".crossValidate", fmt::format("{} reports no confusion matrix and no curves", what));
   job.scorers = check_scoring(cv.scoring, job.last(), path + ".crossValidate");
   if (job.last().clusters) job.target_kind = TargetKind::kClasses;
+}
+
+// What all searches have in common; before their candidates.
+void check_search(CheckedJob& job, const schema::CrossValidate& cv, const Value& error_score, const Value& refit,
+                  const char* task) {
+  const std::string path = fmt::format("task.{}", task);
+  check_folds(job, cv, path, "a search");
   check_error_score(error_score, path);
   check_refit(refit, job, path);
 }
@@ -136,6 +144,132 @@ void check(const schema::HalvingGridSearch& task, CheckedJob& job, const CheckCl
   }
 }
 
+void check_choice(const std::string& value, std::initializer_list<std::string_view> choices, const std::string& path);
+
+// --- curves, permutations, inspections ---
+
+void check(const schema::LearningCurve& task, CheckedJob& job, const CheckClock&) {
+  const std::string path = "task.learningCurve";
+  check_predicts(job.last(), job.steps.size(), "learningCurve");
+  check_train_sizes(task.trainSizes, path + ".trainSizes");
+  check_seed(task.randomState, path + ".randomState");
+  if (task.randomState && !task.shuffle)
+    refuse(path + ".randomState", "randomState has no effect without shuffle: leave it out or set shuffle to true");
+  check_folds(job, task.crossValidate, path, "a learning curve");
+  check_error_score(task.errorScore, path);
+}
+
+// A path that is of no step is a fault of the name, and another of a value.
+void check(const schema::ValidationCurve& task, CheckedJob& job, const CheckClock& clock) {
+  const std::string path = "task.validationCurve", where = path + ".paramRange";
+  check_predicts(job.last(), job.steps.size(), "validationCurve");
+  if (task.paramName.empty())
+    refuse(path + ".paramName", "paramName is empty, must be the path of a parameter, such as ridge__alpha");
+  if (task.paramRange.empty()) refuse(where, "paramRange is empty, must have at least one value");
+  check_folds(job, task.crossValidate, path, "a validation curve");
+  check_error_score(task.errorScore, path);
+  const Value grid = schema::ValueMap{{task.paramName, task.paramRange}};
+  try {
+    check_candidates(job, grid_candidates(parse_param_spaces(grid, where, false), where), where, clock);
+  } catch (schema::Error& error) {
+    if (error.where == where + "." + task.paramName) error.where = path + ".paramName";
+    throw;
+  }
+}
+
+void check(const schema::PermutationTestScore& task, CheckedJob& job, const CheckClock&) {
+  const std::string path = "task.permutationTestScore";
+  check_predicts(job.last(), job.steps.size(), "permutationTestScore");
+  if (task.nPermutations < 1 || task.nPermutations > 100000)
+    refuse(path + ".nPermutations", fmt::format("nPermutations is {}, must be from 1 to 100000", task.nPermutations));
+  check_seed(task.randomState, path + ".randomState");
+  check_folds(job, task.crossValidate, path, "a permutation test");
+  if (task.crossValidate.returnTrainScore)
+    refuse(path + ".crossValidate.returnTrainScore", "a permutation test has no train scores");
+}
+
+// The division of an inspection's rows has no scores of its own.
+void check_parts(const std::optional<schema::FitScore>& parts, const std::string& path) {
+  if (!parts) return;
+  check_split(*parts, path);
+  if (!parts->scoring.empty() || parts->confusionMatrix || parts->curves)
+    refuse(path, "scoring, confusionMatrix and curves of fitScore have no effect here: leave them out");
+}
+
+void check_max_samples(const std::optional<Value>& value, const std::string& path) {
+  if (!value || value->is_null()) return;
+  const auto* rows = std::get_if<std::int64_t>(&value->data);
+  const auto* fraction = std::get_if<double>(&value->data);
+  if (!rows && !fraction)
+    refuse(path, fmt::format("maxSamples is {}, must be a number", schema::to_string(*value)), ErrorCode::kWrongType);
+  if (rows ? *rows < 1 : !(*fraction > 0 && *fraction <= 1))
+    refuse(path, fmt::format("maxSamples is {}, must be a fraction above 0 and at most 1, or a whole number of rows",
+                             schema::to_string(*value)));
+}
+
+void check(const schema::PermutationImportance& task, CheckedJob& job, const CheckClock&) {
+  const std::string path = "task.permutationImportance";
+  check_scores(job, task.scoring, "permutationImportance");
+  if (task.nRepeats < 1 || task.nRepeats > 100000)
+    refuse(path + ".nRepeats", fmt::format("nRepeats is {}, must be from 1 to 100000", task.nRepeats));
+  check_max_samples(task.maxSamples, path + ".maxSamples");
+  check_seed(task.randomState, path + ".randomState");
+  check_parts(task.fitScore, path + ".fitScore");
+}
+
+// A name or a position; in a list of two of them each.
+void check_feature(const Value& feature, const std::string& path) {
+  if (const auto* pair = std::get_if<schema::ValueList>(&feature.data)) {
+    if (pair->empty() || pair->size() > 2)
+      refuse(path, fmt::format("has {} columns, must be one or two", pair->size()));
+    for (std::size_t k = 0; k < pair->size(); ++k) {
+      const std::string item = fmt::format("{}[{}]", path, k);
+      if (std::holds_alternative<schema::ValueList>((*pair)[k].data))
+        refuse(item, "is a list, must be a name or a position", ErrorCode::kWrongType);
+      check_feature((*pair)[k], item);
+    }
+    return;
+  }
+  const auto* position = std::get_if<std::int64_t>(&feature.data);
+  if (!position && !std::holds_alternative<std::string>(feature.data))
+    refuse(
+        path,
+        fmt::format("is {}, must be the name or the position of a column, or two of them", schema::to_string(feature)),
+        ErrorCode::kWrongType);
+  if (position && *position < 0) refuse(path, fmt::format("is {}, positions count from 0", *position));
+}
+
+void check_response(const schema::PartialDependence& task, const StepTraits& last, const std::string& path) {
+  if (!last.classifies && !last.regresses)
+    refuse("pipeline", fmt::format("partialDependence needs a classifier or a regressor at the end, {} is a {}",
+                                   last.info->name, last.info->kind));
+  check_choice(task.responseMethod, {"auto", "predict_proba", "decision_function"}, path);
+  const std::string& method = task.responseMethod;
+  const bool has = last.regresses                  ? method == "auto"
+                   : method == "predict_proba"     ? last.has_proba
+                   : method == "decision_function" ? last.has_decision
+                                                   : last.has_proba || last.has_decision;
+  if (!has) refuse(path, fmt::format("responseMethod is '{}', which {} does not have", method, last.info->name));
+}
+
+void check(const schema::PartialDependence& task, CheckedJob& job, const CheckClock&) {
+  const std::string path = "task.partialDependence";
+  if (task.features.empty()) refuse(path + ".features", "features is empty, must name at least one column");
+  for (std::size_t i = 0; i < task.features.size(); ++i)
+    check_feature(task.features[i], fmt::format("{}.features[{}]", path, i));
+  if (task.gridResolution < 2 || task.gridResolution > 100000)
+    refuse(path + ".gridResolution",
+           fmt::format("gridResolution is {}, must be from 2 to 100000", task.gridResolution));
+  const std::vector<double>& p = task.percentiles;
+  if (!p.empty() && !(p.size() == 2 && p[0] >= 0 && p[0] < p[1] && p[1] <= 1))
+    refuse(
+        path + ".percentiles",
+        fmt::format("percentiles is [{}], must be two numbers from 0 to 1, the smaller one first", fmt::join(p, ", ")));
+  check_choice(task.kind, {"average", "individual", "both"}, path + ".kind");
+  check_response(task, job.last(), path + ".responseMethod");
+  check_parts(task.fitScore, path + ".fitScore");
+}
+
 void check_choice(const std::string& value, std::initializer_list<std::string_view> choices, const std::string& path) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
   const std::string name = path.substr(path.rfind('.') + 1);
@@ -149,7 +283,8 @@ void check_model_task(const schema::JobSpec& spec) {
   const std::string task = predict ? "task.predict" : "task.transform";
   if (schema::model_of(spec.task)->empty()) refuse(task + ".model", "model is empty, must be the id of a stored model");
   if (predict)
-    check_choice(predict->output, {"predict", "predict_proba", "decision_function", "score_samples"}, task + ".output");
+    check_choice(predict->output, {"predict", "predict_proba", "decision_function", "score_samples"},
+                 task + ".output");
   check_choice(predict ? predict->format : std::get<schema::Transform>(spec.task).format, {"npy", "csv"}, task + ".format");
   if (!spec.pipeline.empty()) refuse("pipeline", "a task with a stored model takes no pipeline: the model has its own");
   const schema::Select& select = spec.select;

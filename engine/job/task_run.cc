@@ -6,11 +6,14 @@
 #include <numeric>
 
 #include "engine/comm/ranks.h"
+#include "engine/job/curves.h"
 #include "engine/job/dealt.h"
 #include "engine/job/evaluation.h"
+#include "engine/job/inspection.h"
 #include "engine/job/param_path.h"
 #include "engine/job/refuse.h"
 #include "engine/job/split_check.h"
+#include "engine/job/task_parts.h"
 #include "engine/model_selection/search.h"
 #include "engine/model_selection/stopwatch.h"
 
@@ -106,10 +109,6 @@ void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& i
   emit_timings(ctx, result.timings);
 }
 
-void add_fold(const schema::FoldTimings& fold, schema::Timings& t) {
-  t.fit += fold.fit, t.transform += fold.transform, t.predict += fold.predict, t.score += fold.score;
-}
-
 template <class T>
 void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<T>& input, const TaskData<T>& data,
          schema::Result& result) {
@@ -126,18 +125,6 @@ void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<
 
 // --- searches ---
 
-SearchSetup setup_of(const CheckedJob& job, const schema::CrossValidate& cv, const Value& error_score) {
-  SearchSetup setup{.scorers = job.scorers, .return_train_score = cv.returnTrainScore};
-  if (const auto* text = std::get_if<std::string>(&error_score.data)) {
-    if (*text == "NaN") setup.error_score = std::numeric_limits<double>::quiet_NaN();
-  } else if (const auto* whole = std::get_if<std::int64_t>(&error_score.data)) {
-    setup.error_score = static_cast<double>(*whole);
-  } else {
-    setup.error_score = std::get<double>(error_score.data);
-  }
-  return setup;
-}
-
 // Which scorer chooses the best candidate; nothing: none does.
 std::optional<std::size_t> deciding_scorer(const Value& refit, const std::vector<const Scorer*>& scorers) {
   if (const auto* name = std::get_if<std::string>(&refit.data)) {
@@ -147,15 +134,6 @@ std::optional<std::size_t> deciding_scorer(const Value& refit, const std::vector
   return scorers.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
-// Scores of the best candidate become those of the result.
-void set_best_scores(const std::vector<FoldScores>& folds, const SearchSetup& setup, schema::Result& result) {
-  for (std::size_t s = 0; s < setup.scorers.size(); ++s) {
-    std::vector<double> test;
-    for (const FoldScores& fold : folds) test.push_back(fold.test[s]);
-    result.scores.emplace_back(std::string(setup.scorers[s]->name), summarize(std::move(test)));
-  }
-}
-
 template <class T>
 void finish_search(const Context& ctx, const std::vector<Round>& rounds, std::size_t best, double best_score, bool refit,
                    const SearchSetup& setup, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
@@ -163,14 +141,13 @@ void finish_search(const Context& ctx, const std::vector<Round>& rounds, std::si
   const Round& last = rounds.back();
   std::size_t before = 0;
   for (const Round& round : rounds) {
-    for (const auto& folds : round.scores)
-      for (const FoldScores& fold : folds) add_fold(fold.timings, result.timings), result.timings.prepare += fold.prepare;
+    add_round(round, result.timings);
     if (&round != &last) before += round.contenders.size;
   }
   search.bestIndex = static_cast<std::int64_t>(before + best);
   search.bestParams = last.contenders.params(best), search.bestScore = best_score;
   search.cvResults = cv_results(rounds, setup, rounds.size() > 1 || last.n_resources > 0);
-  set_best_scores(last.scores[best], setup, result);
+  set_scores(last.scores[best], setup.scorers, result);
   if (!refit) return;
   Stopwatch watch(ctx);
   fit_all(ctx, copied(last.contenders.pipeline(best)), input, data, result);
@@ -288,6 +265,65 @@ void run(const Context& ctx, const schema::HalvingGridSearch& task, const TaskIn
   }
   const std::size_t best = best_position(means);
   finish_search(ctx, rounds, best, means[best], task.refit, setup, input, data, result);
+}
+
+// --- curves and permutation tests ---
+
+template <class T>
+void run(const Context& ctx, const schema::LearningCurve& task, const TaskInput<T>& input, const TaskData<T>& data,
+         schema::Result& result) {
+  learning_curve(ctx, task, input, data, result);
+}
+
+template <class T>
+void run(const Context& ctx, const schema::ValidationCurve& task, const TaskInput<T>& input, const TaskData<T>& data,
+         schema::Result& result) {
+  validation_curve(ctx, task, input, data, result);
+}
+
+template <class T>
+void run(const Context& ctx, const schema::PermutationTestScore& task, const TaskInput<T>& input,
+         const TaskData<T>& data, schema::Result& result) {
+  permutation_test(ctx, task, input, data, result);
+}
+
+// --- inspections ---
+
+// Fits on a part of the rows and examines the rest, or does both with all rows. inspect(chain, rows, target).
+template <class T, class Inspect>
+void fit_and_inspect(const Context& ctx, const std::optional<schema::FitScore>& parts, const TaskInput<T>& input,
+                     const TaskData<T>& data, schema::Result& result, Inspect inspect) {
+  const std::vector<schema::Step>& steps = input.job.spec.pipeline;
+  Chain<T> chain(steps);
+  std::optional<Split> split;
+  if (parts) split = make_split(ctx, *parts, data.n_rows(), input.target);
+  if (split) fit_chain(ctx, steps, chain, data.rows(ctx, split->train), data.targets(split->train));
+  else fit_chain(ctx, steps, chain, data.all(), data.all_targets());
+  if (!is_first_rank()) return;
+  const RanksScope alone(nullptr);
+  if (!split && input.fitted) input.fitted(steps, chain);
+  if (split) inspect(chain, data.rows(ctx, split->test), data.targets(split->test));
+  else inspect(chain, data.all(), data.all_targets());
+  set_chain_outcome(steps, chain, result);
+  emit_timings(ctx, result.timings);
+}
+
+template <class T>
+void run(const Context& ctx, const schema::PermutationImportance& task, const TaskInput<T>& input,
+         const TaskData<T>& data, schema::Result& result) {
+  fit_and_inspect(ctx, task.fitScore, input, data, result,
+                  [&](Chain<T>& chain, const Samples<T>& rows, const Target& target) {
+                    permutation_importance(ctx, task, input.job.scorers, chain, rows, target, result);
+                  });
+}
+
+template <class T>
+void run(const Context& ctx, const schema::PartialDependence& task, const TaskInput<T>& input, const TaskData<T>& data,
+         schema::Result& result) {
+  fit_and_inspect(ctx, task.fitScore, input, data, result,
+                  [&](Chain<T>& chain, const Samples<T>& rows, const Target& target) {
+                    partial_dependence(ctx, task, chain, rows, target, result);
+                  });
 }
 
 void require_two_classes(const CheckedJob& job, const TaskTarget& target) {

@@ -13,6 +13,7 @@
 #include "engine/core/require.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/memory_need.h"
+#include "engine/job/inspection.h"
 #include "engine/job/param_path.h"
 #include "engine/model_selection/shared_steps.h"
 #include "engine/model_selection/splitters.h"
@@ -134,20 +135,75 @@ const schema::CrossValidate* cross_validation_of(const schema::Task& task) {
   if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return &grid->crossValidate;
   if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return &random->crossValidate;
   if (const auto* halving = std::get_if<schema::HalvingGridSearch>(&task)) return &halving->crossValidate;
+  if (const auto* curve = std::get_if<schema::LearningCurve>(&task)) return &curve->crossValidate;
+  if (const auto* curve = std::get_if<schema::ValidationCurve>(&task)) return &curve->crossValidate;
+  if (const auto* test = std::get_if<schema::PermutationTestScore>(&task)) return &test->crossValidate;
   return nullptr;
+}
+
+// How the rows are divided once; null: they are not.
+const schema::FitScore* parts_of(const schema::Task& task) {
+  if (const auto* score = std::get_if<schema::FitScore>(&task)) return score;
+  if (const auto* importance = std::get_if<schema::PermutationImportance>(&task))
+    return importance->fitScore ? &*importance->fitScore : nullptr;
+  const auto* dependence = std::get_if<schema::PartialDependence>(&task);
+  return dependence && dependence->fitScore ? &*dependence->fitScore : nullptr;
+}
+
+bool is_inspection(const schema::Task& task) {
+  return std::holds_alternative<schema::PermutationImportance>(task) ||
+         std::holds_alternative<schema::PartialDependence>(task);
 }
 
 PartSize part_of(const schema::Task& task, std::int64_t n_rows) {
   const schema::CrossValidate* const cv = cross_validation_of(task);
+  const auto* curve = std::get_if<schema::LearningCurve>(&task);
+  if (curve && !curve->trainSizes.empty()) return {.most = part_of(*cv, n_rows).most};
   if (cv && !std::holds_alternative<schema::HalvingGridSearch>(task)) return part_of(*cv, n_rows);   // which begins with few rows
-  const auto* score = std::get_if<schema::FitScore>(&task);
+  const schema::FitScore* const score = parts_of(task);
   const bool is_usual = score && !score->testSize && !score->trainSize;
   return {.least = is_usual ? n_rows / 4 * 3 - 1 : 0, .most = n_rows};
 }
 
+bool is_search(const schema::Task& task) {
+  return std::holds_alternative<schema::GridSearch>(task) || std::holds_alternative<schema::RandomizedSearch>(task) ||
+         std::holds_alternative<schema::HalvingGridSearch>(task);
+}
+
 // Whether a last fit reads all rows of the table in place.
 bool fits_all_rows(const schema::Task& task) {
-  return !std::holds_alternative<schema::CrossValidate>(task) && !std::holds_alternative<schema::FitScore>(task);
+  return std::holds_alternative<schema::Fit>(task) || is_search(task) || (is_inspection(task) && !parts_of(task));
+}
+
+// Dense copies of the examined rows, which are predicted.
+SampleShape examined_shape(const schema::Task& task, const SampleShape& all) {
+  SampleShape shape = all;
+  shape.in_place = false, shape.entries = 0;
+  const auto* dependence = std::get_if<schema::PartialDependence>(&task);
+  if (!dependence) return shape;
+  std::int64_t points = 1;
+  for (const schema::Value& entry : dependence->features) {
+    const auto* pair = std::get_if<schema::ValueList>(&entry.data);
+    const std::int64_t axis = std::min(dependence->gridResolution, kMostDependences);
+    points = std::max(points, pair && pair->size() == 2 ? axis * axis : axis);
+  }
+  shape.rows *= copies_at_once(all.rows, points);
+  return shape;
+}
+
+// The copies, the matrix that they are gathered from, what the steps make of them, and the answer.
+std::int64_t inspection_bytes(const MemoryInputs& in, const SampleShape& all) {
+  if (!is_inspection(in.job.spec.task)) return 0;
+  const SampleShape copies = examined_shape(in.job.spec.task, all);
+  std::int64_t made = 0;
+  ChainNeeds needs(copies);
+  needs.along(shared_steps(in.job.spec.pipeline),
+              [&](std::size_t, const MemoryNeed& need, const std::string&) { made = std::max(made, need.made); });
+  const std::int64_t answers = copies.rows * std::max<std::int64_t>(1, all.n_outputs) * 16;
+  const auto* dependence = std::get_if<schema::PartialDependence>(&in.job.spec.task);
+  const bool is_individual = dependence && dependence->kind != "average";
+  return copies.rows * all.cols * all.value_bytes + 2 * all.rows * all.cols * all.value_bytes + made + answers +
+         (is_individual ? kMostDependences * 48 : 0);
 }
 
 Peak larger(Peak a, Peak b) {
@@ -180,7 +236,8 @@ class PartPeaks {
 Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
   const CheckedJob& job = in.job;
   const SharedSteps own = shared_steps(job.spec.pipeline);
-  const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task);
+  const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task) &&
+                         !(is_inspection(job.spec.task) && !parts_of(job.spec.task));
   ChainNeeds whole(all);
   Peak peak = fits_all_rows(job.spec.task) ? chain_peak(own, whole) : Peak{};
   if (has_parts) peak.needed = 0;   // a search fits another candidate, or none
@@ -237,12 +294,16 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
   const std::int64_t table = table_size(in, all);
   const Peak peak = task_peak(in, all);
-  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0) + table + peak.bytes;
+  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0) + table + peak.bytes +
+                    inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
   plan.where = fmt::format("pipeline[{}]", peak.step);
   if (const auto* cv = cross_validation_of(in.job.spec.task); cv && in.is_host) {
-    const std::int64_t splits = splits_bytes(*cv, n);
+    const auto* curve = std::get_if<schema::LearningCurve>(&in.job.spec.task);
+    const std::int64_t times =
+        curve ? 1 + std::max<std::int64_t>(5, static_cast<std::int64_t>(curve->trainSizes.size())) : 1;
+    const std::int64_t splits = bytes_of(splits_bytes(*cv, n), times, 1);
     plan.peak_bytes += splits, plan.needed_bytes += splits;
     if (splits > peak.bytes) plan.step = cv->splitter == "auto" ? "cross-validation" : cv->splitter, plan.where = "task.crossValidate";
   }

@@ -95,7 +95,9 @@ class BestSoFar {
     constexpr std::chrono::milliseconds kInterval{100};
     const auto now = std::chrono::steady_clock::now();
     const double mean = means_[best_];
-    if (!ctx.emit || std::isnan(mean) || (told_ && *told_ == mean) || (told_ && !is_last && now - told_at_ < kInterval)) return;
+    if (!ctx.emit || !setup_.reports_best || std::isnan(mean) || (told_ && *told_ == mean) ||
+        (told_ && !is_last && now - told_at_ < kInterval))
+      return;
     told_ = mean, told_at_ = now;
     ctx.emit(schema::MetricEvent{"best_" + std::string(setup_.scorers[setup_.decides]->name), mean, -1});
   }

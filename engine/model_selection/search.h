@@ -15,6 +15,7 @@ struct SearchSetup {
   std::vector<const Scorer*> scorers;
   bool return_train_score = false;
   std::optional<double> error_score;   // score of a fit that fails; without it the failure is the job's
+  bool reports_best = true;            // as events
   std::size_t decides = 0;             // the scorer by which a candidate is the best so far
   std::int64_t fits_before = 0;        // of earlier rounds of the same search
   std::int64_t fits_total = 0;         // of all rounds; 0: this one is the only one

@@ -24,6 +24,10 @@ bool is_folds(const Field& field) {
   return field.type.is_struct("CrossValidate");
 }
 
+bool is_division(const Field& field) {   // of the rows: a whole task within another
+  return field.type.is_struct("FitScore");
+}
+
 std::string comment(const std::string& indent, const std::string& doc) {
   return doc.empty() ? "" : fmt::format("{}// {}\n", indent, doc);
 }
@@ -58,14 +62,16 @@ std::string plain_type(const Contract& contract, const Field& field) {
 
 std::string task_member_type(const Contract& contract, const Field& field) {
   if (is_folds(field)) return "cross_validate";
+  if (is_division(field)) return "std::optional<fit_score>";
   if (!field.component.empty()) return field.component;
+  if (field.type.is_list && field.type.name == "Value") return "schema::ValueList";
   if (field.type.is_value()) return field.default_value.empty() ? "std::optional<schema::Value>" : "schema::Value";
   const std::string type = plain_type(contract, field);
   return field.type.is_boxed() ? fmt::format("std::optional<{}>", type) : type;
 }
 
 std::string task_member_name(const Field& field) {
-  return is_folds(field) ? "cv" : snake(field.name);
+  return is_folds(field) ? "cv" : is_division(field) ? "split" : snake(field.name);
 }
 
 std::string task_member(const Contract& contract, const Field& field) {
@@ -79,7 +85,11 @@ std::string assignments(const std::vector<Field>& fields) {
   std::string text;
   for (const Field& field : fields) {
     const std::string_view getter = is_folds(field) ? ".folds()" : field.component.empty() ? "" : ".value()";
-    text += fmt::format("{}.{} = {}{}", text.empty() ? "" : ",\n            ", field.name, task_member_name(field), getter);
+    const std::string member = task_member_name(field);
+    const std::string content = is_division(field)
+                                    ? fmt::format("{0} ? std::optional({0}->parts()) : std::nullopt", member)
+                                    : fmt::format("{}{}", member, getter);
+    text += fmt::format("{}.{} = {}", text.empty() ? "" : ",\n            ", field.name, content);
   }
   return text;
 }
@@ -91,9 +101,12 @@ std::string task_struct(const Contract& contract, const Field& task) {
   std::string text = comment("", entry.doc) + fmt::format("struct {} {{\n", snake(task.name));
   for (const Field& field : fields) text += task_member(contract, field);
   const std::string value = fmt::format("schema::{}{{{}}}", entry.name, assignments(fields));
-  if (is_folds(task))
-    text += fmt::format("  schema::{} folds() const {{\n    return {};\n  }}\n", entry.name, value);   // searches have them, too
-  return text + fmt::format("  schema::Task task() const {{\n    return {};\n  }}\n}};\n\n", is_folds(task) ? "folds()" : value);
+  const std::string_view part = is_folds(task)      ? "folds()"
+                                : is_division(task) ? "parts()"
+                                                    : "";   // other tasks have it, too
+  if (!part.empty()) text += fmt::format("  schema::{} {} const {{\n    return {};\n  }}\n", entry.name, part, value);
+  return text +
+         fmt::format("  schema::Task task() const {{\n    return {};\n  }}\n}};\n\n", part.empty() ? value : part);
 }
 
 // Calls that select.

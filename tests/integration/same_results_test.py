@@ -148,6 +148,11 @@ def others():
     yield "gridSearch", job(DIGITS, named, {"gridSearch": {"paramGrid": grid, "crossValidate": {"cv": 3}}})
     drawn = {"model__n_neighbors": {"randint": [1, 9]}, "model__weights": ["uniform", "distance"]}
     yield "randomizedSearch", job(WINE, named, {"randomizedSearch": {"paramDistributions": drawn, "nIter": 5, "randomState": 1, "crossValidate": {"cv": 3}}})
+    yield "learningCurve", job(WINE, named, {"learningCurve": {"shuffle": True, "randomState": 3, "crossValidate": {"cv": 3}}})
+    yield "validationCurve", job(WINE, named, {"validationCurve": {"paramName": "model__n_neighbors", "paramRange": [1, 3, 9], "crossValidate": {"cv": 3}}})
+    yield "permutationTestScore", job(IRIS, named, {"permutationTestScore": {"nPermutations": 5, "randomState": 1, "crossValidate": {"cv": 3}}})
+    yield "permutationImportance", job(WINE, named, {"permutationImportance": {"nRepeats": 3, "maxSamples": 0.5, "fitScore": {"testSize": 0.4, "randomState": 1}}})
+    yield "partialDependence", job(WINE, named, {"partialDependence": {"features": [0, [1, 2]], "gridResolution": 5, "kind": "both"}})
     yield "halvingGridSearch", job(DIGITS, named, {"halvingGridSearch": {"paramGrid": grid[0], "randomState": 2, "crossValidate": {"cv": 3}}})
 
 
