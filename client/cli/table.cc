@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "client/cli/evaluation_table.h"
 #include "client/cli/live_area.h"
 #include "client/cli/text_table.h"
 #include "client/cli/warnings.h"
@@ -130,6 +131,7 @@ std::string result_table(const schema::Result& result, const Page& page) {
   const std::string device = printable(result.device.name.empty() ? result.device.kind : result.device.name);
   out += paragraph(page, line_of(fmt::format("{} rows x {} features, {}, on {}", result.nSamples, result.nFeatures, result.dtype, device)), 2) + '\n';
   if (result.search) print_search(out, *result.search, page);
+  out += evaluation_table(result.evaluation, page);
   print_scores(out, result, page);
   print_times(out, result.timings, page);
   if (result.memory) print_memory(out, *result.memory, page);

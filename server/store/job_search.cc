@@ -22,8 +22,19 @@ struct NameOf {
   std::string operator()(const schema::GenerateRef& ref) const { return ref.name; }
 };
 
-constexpr std::array<std::string_view, std::variant_size_v<schema::Task>> kTasks{
-    "fit", "fitScore", "crossValidate", "gridSearch", "randomizedSearch", "halvingGridSearch", "predict", "transform"};
+constexpr std::array<std::string_view, std::variant_size_v<schema::Task>> kTasks{"fit",
+                                                                                 "fitScore",
+                                                                                 "crossValidate",
+                                                                                 "gridSearch",
+                                                                                 "randomizedSearch",
+                                                                                 "halvingGridSearch",
+                                                                                 "predict",
+                                                                                 "transform",
+                                                                                 "learningCurve",
+                                                                                 "validationCurve",
+                                                                                 "permutationTestScore",
+                                                                                 "permutationImportance",
+                                                                                 "partialDependence"};
 
 // All that is searched, in lower case; a line break keeps a word from being found across two fields.
 std::string text_of(const schema::Job& job) {

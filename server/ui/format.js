@@ -75,6 +75,11 @@ export function taskName(task) {
     case 'gridSearch': return `grid search, ${folds(how.crossValidate)}`;
     case 'randomizedSearch': return `random search of ${how.nIter ?? 10}, ${folds(how.crossValidate)}`;
     case 'halvingGridSearch': return 'halving search';
+    case 'learningCurve': return `learning curve, ${folds(how.crossValidate)}`;
+    case 'validationCurve': return `validation curve, ${folds(how.crossValidate)}`;
+    case 'permutationTestScore': return `permutation test of ${how.nPermutations ?? 100}`;
+    case 'permutationImportance': return 'permutation importance';
+    case 'partialDependence': return 'partial dependence';
     case 'predict': return 'predict rows';
     case 'transform': return 'transform rows';
     default: return kind;

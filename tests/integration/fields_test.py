@@ -18,10 +18,13 @@ import kedge  # noqa: E402
 # By the name on the wire: the struct of the schema, of the C++ client, and the function of the Python client.
 TASKS = {"fitScore": ("FitScore", "fit_score"), "crossValidate": ("CrossValidate", "cross_validate"), "gridSearch": ("GridSearch", "grid_search"),
          "randomizedSearch": ("RandomizedSearch", "randomized_search"), "halvingGridSearch": ("HalvingGridSearch", "halving_grid_search"),
+         "learningCurve": ("LearningCurve", "learning_curve"), "validationCurve": ("ValidationCurve", "validation_curve"),
+         "permutationTestScore": ("PermutationTestScore", "permutation_test_score"),
+         "permutationImportance": ("PermutationImportance", "permutation_importance"), "partialDependence": ("PartialDependence", "partial_dependence"),
          "predict": ("Predict", "predict"), "transform": ("Transform", "transform")}
 # Fields with another name in a client, by what they are there.
-CPP_NAMES = {"crossValidate": "cv", "register": "registerAs"}   # the second is a word of C++
-PYTHON_NAMES = {"crossValidate": "splits"}
+CPP_NAMES = {"crossValidate": "cv", "register": "registerAs"}   # the second is a word of C++"fitScore": "split"}
+PYTHON_NAMES = {"crossValidate": "splits", "fitScore": "split"}
 
 TASKS_HEADER, SELECT_HEADER = (BIN.parent / "generated" / "kedge" / name for name in ("tasks.h", "select_calls.h"))
 CONTRACT = {}   # the schemas of the served openapi.json, which are generated from schemas/*.capnp
@@ -117,6 +120,14 @@ class RoundTrip(unittest.TestCase):
         yield {"randomizedSearch": {"paramDistributions": self.GRID, "nIter": 2, "randomState": 1, **search}}
         yield {"halvingGridSearch": {"paramGrid": self.GRID, "factor": 2, "resource": "n_samples", "minResources": 40, "maxResources": 100, "aggressiveElimination": True,
                                      "randomState": 1, **search}}
+        folds = {"crossValidate": {"cv": 2}}
+        yield {"learningCurve": {"trainSizes": [0.5, 1.0], "shuffle": True, "randomState": 3, "errorScore": 0.5, **folds}}
+        yield {"validationCurve": {"paramName": "gaussiannb__var_smoothing", "paramRange": [1e-9, 1e-8], "errorScore": "raise", **folds}}
+        yield {"permutationTestScore": {"nPermutations": 3, "randomState": 2, **folds}}
+        part = {"fitScore": {"testSize": 0.25, "randomState": 7, "stratify": True}}
+        yield {"permutationImportance": {"nRepeats": 2, "maxSamples": 0.5, "randomState": 1, "scoring": ["accuracy"], **part}}
+        yield {"partialDependence": {"features": ["a", ["a", "b"]], "gridResolution": 3, "percentiles": [0.1, 0.9], "kind": "both", "responseMethod": "predict_proba",
+                                     **part}}
         yield {"predict": {"model": model, "output": "predict_proba", "format": "csv"}}
         yield {"transform": {"model": model, "format": "csv"}}
 

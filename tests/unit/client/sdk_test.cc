@@ -67,8 +67,22 @@ TEST(SdkTask, HasTheDefaultsOfTheContract) {
   EXPECT_EQ(grid_search{}.task(), schema::Task(schema::GridSearch{.paramGrid = no_grid}));
   EXPECT_EQ(randomized_search{}.task(), schema::Task(schema::RandomizedSearch{.paramDistributions = no_grid}));
   EXPECT_EQ(halving_grid_search{}.task(), schema::Task(schema::HalvingGridSearch{.paramGrid = no_grid}));
+  EXPECT_EQ(learning_curve{}.task(), schema::Task(schema::LearningCurve{}));
+  EXPECT_EQ(validation_curve{}.task(), schema::Task(schema::ValidationCurve{}));
+  EXPECT_EQ(permutation_test_score{}.task(), schema::Task(schema::PermutationTestScore{}));
+  EXPECT_EQ(permutation_importance{}.task(), schema::Task(schema::PermutationImportance{}));
+  EXPECT_EQ(partial_dependence{}.task(), schema::Task(schema::PartialDependence{}));
   EXPECT_EQ(predict{}.task(), schema::Task(schema::Predict{}));
   EXPECT_EQ(transform{}.task(), schema::Task(schema::Transform{}));
+}
+
+TEST(SdkTask, DividesTheRowsOfAnInspection) {
+  const auto task = std::get<schema::PermutationImportance>(
+      permutation_importance{.split = fit_score{.test_size = 0.3, .random_state = 1}}.task());
+  EXPECT_EQ(task.fitScore, (schema::FitScore{.testSize = 0.3, .randomState = 1}));
+  const auto curve = std::get<schema::LearningCurve>(learning_curve{.train_sizes = {0.5, 1.0}, .cv = {.cv = 3}}.task());
+  EXPECT_EQ(curve.crossValidate.cv, 3);
+  EXPECT_EQ(curve.trainSizes.size(), 2U);
 }
 
 TEST(SdkTask, RequestsMatrixAndCurves) {

@@ -21,7 +21,8 @@ from .machines import machine
 from .mapping import Mapped, map_jobs
 from .model import Model
 from .session import Session, connect
-from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, predict, randomized_search, transform)
+from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, learning_curve, partial_dependence, permutation_importance,
+                    permutation_test_score, predict, randomized_search, transform, validation_curve)
 
 if TYPE_CHECKING:
     from . import sklearn
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Mapped", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
-           "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "machine", "map_jobs", "openml", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url"]
+           "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "learning_curve", "machine", "map_jobs", "openml", "partial_dependence", "permutation_importance",
+           "permutation_test_score", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url", "validation_curve"]
 
 
 def __getattr__(name: str) -> Any:

@@ -46,10 +46,17 @@ def cross_validate(*, cv: int | None = None, splitter: str | None = None, shuffl
 
 
 def _search(name: str, candidates: str, space: Any, splits: Task | None, arguments: dict[str, Any]) -> Task:
-    fields = {candidates: space, **given(arguments)}
-    if splits is not None:
-        fields["crossValidate"] = splits.fields
-    return Task(name, fields)
+    return _with_folds(name, splits, {candidates: space, **arguments})
+
+
+def _with_folds(name: str, splits: Task | None, arguments: dict[str, Any]) -> Task:
+    folds = {} if splits is None else {"crossValidate": splits.fields}
+    return Task(name, {**given(arguments), **folds})
+
+
+def _with_split(name: str, split: Task | None, arguments: dict[str, Any]) -> Task:
+    parts = {} if split is None else {"fitScore": split.fields}
+    return Task(name, {**given(arguments), **parts})
 
 
 def grid_search(param_grid: Any, splits: Task | None = None, *, refit: bool | str | None = None, error_score: float | str | None = None) -> Task:
@@ -71,6 +78,37 @@ def halving_grid_search(param_grid: Any, splits: Task | None = None, *, factor: 
     return _search("halvingGridSearch", "paramGrid", param_grid, splits,
                    {"factor": factor, "resource": resource, "min_resources": min_resources, "max_resources": max_resources,
                     "aggressive_elimination": aggressive_elimination, "random_state": random_state, "refit": refit, "error_score": error_score})
+
+
+def learning_curve(splits: Task | None = None, *, train_sizes: list[float] | list[int] | None = None, shuffle: bool | None = None,
+                   random_state: int | None = None, error_score: float | str | None = None) -> Task:
+    """Scores with ever more train rows: numbers of them, or fractions of the first fold's. splits: cross_validate(...)."""
+    return _with_folds("learningCurve", splits, {"train_sizes": train_sizes, "shuffle": shuffle, "random_state": random_state, "error_score": error_score})
+
+
+def validation_curve(param_name: str, param_range: list[Any], splits: Task | None = None, *, error_score: float | str | None = None) -> Task:
+    """Scores by the value of one parameter, "step__parameter"."""
+    return _with_folds("validationCurve", splits, {"param_name": param_name, "param_range": list(param_range), "error_score": error_score})
+
+
+def permutation_test_score(splits: Task | None = None, *, n_permutations: int | None = None, random_state: int | None = None) -> Task:
+    """Whether a score could be chance: the cross-validation again with permuted targets."""
+    return _with_folds("permutationTestScore", splits, {"n_permutations": n_permutations, "random_state": random_state})
+
+
+def permutation_importance(*, n_repeats: int | None = None, max_samples: float | int | None = None, random_state: int | None = None,
+                           scoring: list[str] | None = None, split: Task | None = None) -> Task:
+    """How much of its score a fitted pipeline loses with each column permuted. split: fit_score(...), whose train rows are fitted and test rows examined."""
+    return _with_split("permutationImportance", split, {"n_repeats": n_repeats, "max_samples": max_samples, "random_state": random_state, "scoring": scoring})
+
+
+def partial_dependence(features: list[Any], *, grid_resolution: int | None = None, percentiles: tuple[float, float] | None = None, kind: str | None = None,
+                       response_method: str | None = None, split: Task | None = None) -> Task:
+    """What a fitted pipeline predicts with columns set to the points of a grid. features: names or positions, or pairs of them; kind: average, individual,
+    both."""
+    return _with_split("partialDependence", split, {"features": [list(one) if isinstance(one, tuple) else one for one in features],
+                                                    "grid_resolution": grid_resolution, "percentiles": None if percentiles is None else list(percentiles),
+                                                    "kind": kind, "response_method": response_method})
 
 
 def predict(model: Any, *, output: str | None = None, format: str | None = None) -> Task:
