@@ -23,7 +23,7 @@ TASKS = {"fitScore": ("FitScore", "fit_score"), "crossValidate": ("CrossValidate
          "permutationImportance": ("PermutationImportance", "permutation_importance"), "partialDependence": ("PartialDependence", "partial_dependence"),
          "predict": ("Predict", "predict"), "transform": ("Transform", "transform")}
 # Fields with another name in a client, by what they are there.
-CPP_NAMES = {"crossValidate": "cv", "register": "registerAs"}   # the second is a word of C++"fitScore": "split"}
+CPP_NAMES = {"crossValidate": "cv", "fitScore": "split", "register": "registerAs"}   # the last is a word of C++
 PYTHON_NAMES = {"crossValidate": "splits", "fitScore": "split"}
 
 TASKS_HEADER, SELECT_HEADER = (BIN.parent / "generated" / "kedge" / name for name in ("tasks.h", "select_calls.h"))
