@@ -20,6 +20,7 @@ from sklearn.cluster import HDBSCAN, AgglomerativeClustering, FeatureAgglomerati
 from sklearn.cross_decomposition import PLSRegression  # noqa: E402
 from sklearn.datasets import load_diabetes  # noqa: E402
 from sklearn.decomposition import KernelPCA  # noqa: E402
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.linear_model import (LarsCV, LassoLars, LassoLarsCV, LassoLarsIC, LinearRegression, LogisticRegression, LogisticRegressionCV,  # noqa: E402
@@ -134,7 +135,7 @@ class Said(Case):
     def test_fits_that_did_not_converge_say_so_in_scikit_learns_words(self):
         for model, words in ((LogisticRegression(max_iter=1), "lbfgs failed to converge"), (LogisticRegression(solver="saga", max_iter=1), "The max_iter was reached"),
                              (LogisticRegression(solver="newton-cg", max_iter=1), "newton-cg failed to converge"),
-                             (LinearSVC(max_iter=1, C=100), "Liblinear failed to converge")):
+                             (LinearSVC(max_iter=1, C=100, dual=True), "Liblinear failed to converge")):
             [one] = self.said(ConvergenceWarning, self.call, "fit", model, self.X, self.labels)
             self.assertRegex(one, words)
 
@@ -193,6 +194,8 @@ class Refused(Case):
             if RELEASE >= (1, 6):   # before, no estimator says that it takes sparse rows
                 self.assertIn(reason, decision.reason)
         self.assertIn("beyond 1e+30", kedge.sklearn.explain(LogisticRegression(solver="liblinear"), self.X * 1e31, y, session=self.session).reason)
+        discriminant = kedge.sklearn.explain(QuadraticDiscriminantAnalysis(), self.X[45:53], self.y[45:53], session=self.session)
+        self.assertIn("no more rows than X has columns", discriminant.reason) if RELEASE >= (1, 9) else self.assertFalse(discriminant.goes)
         self.assertIn("varies by less", kedge.sklearn.explain(DecisionTreeClassifier(), self.X[:, :1] * 1e-9, y, session=self.session).reason)
 
     def test_the_work_goes_where_joblib_is_asked_to_take_it(self):

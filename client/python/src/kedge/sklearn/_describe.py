@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import math
 from typing import Any
@@ -231,10 +230,13 @@ def _tag(estimator: Any, name: str) -> bool:
     return bool(getattr(get_tags(estimator).input_tags, name))
 
 
-@functools.cache
+_known_defaults: dict[type[Any], dict[str, Any]] = {}   # of scikit-learn's own classes, whose signature takes longer to read than a step to describe
+
+
 def _defaults(type_: type[Any]) -> dict[str, Any]:
-    """Of scikit-learn's own class, whose signature takes longer to read than a step to describe."""
-    return {name: one.default for name, one in inspect.signature(type_.__init__).parameters.items()}
+    if type_ not in _known_defaults:
+        _known_defaults[type_] = {name: one.default for name, one in inspect.signature(type_.__init__).parameters.items()}
+    return _known_defaults[type_]
 
 
 def _is_default(type_: type[Any], parameter: str, value: Any) -> bool:

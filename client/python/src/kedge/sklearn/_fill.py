@@ -19,7 +19,7 @@ from ._describe import RELEASE, Describer, Seeds
 from ._jobs import run, size_of
 from ._kinds import CHEAP, LOCAL
 from ._table import Table, Target, weights_of
-from ._refused import check_backend, check_nearly_constant, check_solver
+from ._refused import check_backend, check_classes, check_nearly_constant, check_solver
 from ._trees import Fit, Nodes, check_fields, forest_of, trees_of
 from ._words import warn_as_scikit_learn, warn_of_parameters
 
@@ -208,6 +208,7 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     _check_kind(estimator, sample_weight)
     check_solver(estimator, table)
     target, is_column = _target(estimator, y)
+    check_classes(estimator, table, target)
     describer = Describer(remote, table, Seeds(advances=True), None if target is None else target.classes)
     return Plan(table, target, weights_of(sample_weight), describer.pipeline(estimator), y, is_column)
 

@@ -7,7 +7,7 @@ import numpy as np
 from joblib.parallel import get_active_backend
 
 from ._decide import Stays
-from ._table import Table
+from ._table import Table, Target
 
 LARGEST = 1e30   # of X, in LIBLINEAR
 EQUAL = 1e-7     # two values of a column that differ by less are one to scikit-learn's trees
@@ -40,6 +40,14 @@ def check_solver(estimator: Any, table: Table) -> None:
     values = table.sparse.data if is_sparse else table.matrix
     if solver == "liblinear" and values is not None and values.size and np.abs(values).max() > LARGEST:
         raise Stays(f"X holds values beyond {LARGEST:g}, which solver {solver} refuses")
+
+
+def check_classes(estimator: Any, table: Table, target: Target | None) -> None:
+    """Raises Stays."""
+    if type(estimator).__name__ != "QuadraticDiscriminantAnalysis" or target is None or getattr(estimator, "solver", "svd") != "svd":
+        return
+    if np.bincount(target.values.astype(np.int64)).min() <= table.n_columns:
+        raise Stays("QuadraticDiscriminantAnalysis: a class has no more rows than X has columns, which solver svd refuses")
 
 
 def check_nearly_constant(table: Table) -> None:
