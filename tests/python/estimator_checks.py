@@ -23,7 +23,7 @@ EXPECTED = {**{(name, f"check_sample_weight_equivalence_on_{kind}_data"): DRAWN 
                for kind in ("dense", "sparse")},
             ("RidgeClassifier", "check_sample_weight_equivalence_on_sparse_data"):
             "sparse rows with weights are fitted here, those without go: two makers' solvers, each to tol"}
-LEAST_SHARE = 0.65   # of fits that went, of all that the hook saw; with 1.9.1 about 0.73 before the Lars family and others, of which 0.62 go: they refuse sparse rows
+LEAST_SHARE = 0.65   # of fits that went, of all that the hook saw; of the Lars family and others that refuse sparse rows 0.62 go, of the rest about 0.73
 LEAST_FITS = 1500
 
 
