@@ -91,6 +91,7 @@ FITS = [
     ("mean shift", "tall", ["MeanShift"]),
     ("t-SNE", "deep", [("TSNE", {"max_iter": 100_000, "n_iter_without_progress": 100_000})]),
     ("spectral clusters", "deep", [("SpectralClustering", {"n_clusters": 100})]),
+    ("UMAP", "deep", [("UMAP", {"n_epochs": 100_000})]),
     ("radius search", "deep", [("RadiusNeighborsClassifier", {"radius": 1700})]),
     ("nearest neighbours", "deep", [("KNeighborsClassifier", {"metric": "manhattan"})]),
     ("KMeans", "deep", [("KMeans", {"n_clusters": 3000, "max_iter": 3000, "tol": 0})]),

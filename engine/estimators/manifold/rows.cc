@@ -2,6 +2,7 @@
 #include "engine/estimators/catalogue_rows.h"
 #include "engine/estimators/manifold/spectral_embedding.h"
 #include "engine/estimators/manifold/tsne.h"
+#include "engine/estimators/manifold/umap.h"
 
 namespace kedge::engine {
 
@@ -9,6 +10,8 @@ void add_manifold(Rows& rows) {
   add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1600}, {.host_part = "all but the search for neighbours and the first places"});
   add<SpectralEmbedding>(rows, SpectralEmbedding<float>::memory, {200, 0, 1600},
                          {.host_part = "the edges between neighbours"});
+  add<UMAP>(rows, UMAP<float>::memory, {200, 10, 1600},
+            {.host_part = "all but the search for neighbours and the first places"});
 }
 
 }   // namespace kedge::engine

@@ -181,7 +181,8 @@ const std::set<std::string> kOrdered = {"RandomForestClassifier",
                                         "Perceptron",
                                         "PassiveAggressiveClassifier",
                                         "PassiveAggressiveRegressor",
-                                        "AdaBoostRegressor"};
+                                        "AdaBoostRegressor",
+                                        "UMAP"};
 
 class OfRowsInAnotherOrder : public ::testing::TestWithParam<std::string> {};
 
