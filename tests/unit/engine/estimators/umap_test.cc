@@ -80,7 +80,7 @@ class Places : public ::testing::Test {
 };
 
 TEST_F(Places, KeepNeighboursFromEveryStart) {
-  constexpr double kLeast = 0.945;   // umap-learn: 0.9926 to 0.9947 over five seeds
+  constexpr double kLeast = 0.9826;   // umap-learn finds 0.9926 to 0.9947 with five seeds; one hundredth less
   for (const char* init : {"spectral", "pca", "random"}) {
     const UMAP<double> made = fitted({{"random_state", 1}, {"init", init}});
     EXPECT_GT(trustworthiness(data_, embedding_of(made), 2, 15), kLeast) << init;
