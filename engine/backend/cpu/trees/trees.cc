@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <optional>
 
 #include "engine/backend/cpu/trees/trees_grow.h"
 #include "engine/backend/cpu/trees/trees_predict.h"
@@ -19,7 +21,7 @@
 namespace kedge::engine {
 namespace {
 
-// Packs the forest with each prediction: the form depends on what is read.
+// Packs the forest for values once, with the first prediction of some; for bytes with each.
 class CpuReadyForest final : public ReadyForest {
  public:
   CpuReadyForest(const Forest& forest, int n_threads) : forest_(forest), n_threads_(n_threads) {}
@@ -27,15 +29,22 @@ class CpuReadyForest final : public ReadyForest {
     predict_codes(forest_, table, rows, out, n_threads_);
   }
   void predict(MatrixView<const float> X, MatrixView<double> out) const override {
-    predict_values(forest_, X, out, n_threads_);
+    on_values().predict(X, out, n_threads_);
   }
   void predict(MatrixView<const double> X, MatrixView<double> out) const override {
-    predict_values(forest_, X, out, n_threads_);
+    on_values().predict(X, out, n_threads_);
   }
 
  private:
+  const ValueForest& on_values() const {
+    std::call_once(packed_, [&] { values_.emplace(forest_); });
+    return *values_;
+  }
+
   const Forest& forest_;
   int n_threads_;
+  mutable std::once_flag packed_;
+  mutable std::optional<ValueForest> values_;
 };
 
 class CpuTrees final : public TreeOps {

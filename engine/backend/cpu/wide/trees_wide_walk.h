@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "engine/backend/host/coded_trees.h"
 #include "engine/backend/ops/trees.h"
 
 namespace kedge::engine {
@@ -32,5 +33,10 @@ struct ReachedLeaves {
 // up to 3 bytes behind a row. Only where WideNodes::is_available().
 void find_leaves_wide(const CodeNode* nodes, const std::uint8_t* codes, std::int64_t stride, std::int64_t n,
                       ReachedLeaves& leaves);
+
+// The same for rows of 16-bit codes and a tree of `trees` that sends missing values right; `feature` is the node's
+// number. Reads up to 2 bytes behind a row.
+void find_coded_leaves_wide(const CodedTrees& trees, std::int64_t tree, const CodedTrees::Code* codes, std::int64_t n,
+                            ReachedLeaves& leaves);
 
 }  // namespace kedge::engine
