@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "engine/backend/host/coded_trees.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -35,5 +37,12 @@ struct BoostForest {
 template <class T>
 void add_boosted(const BoostForest& forest, std::int64_t first, MatrixView<const T> X,
                  std::span<const std::int32_t> rows, std::span<double> raw);
+
+// The trees packed for add_coded(). Null where they have sets of categories, or cannot be coded.
+std::unique_ptr<const CodedTrees> coded_trees(const BoostForest& forest);
+
+// As add_boosted() with all trees and rows, the same bits, of a forest that is asked again and again.
+template <class T>
+void add_coded(const CodedTrees& trees, const BoostForest& forest, MatrixView<const T> X, std::span<double> raw);
 
 }   // namespace kedge::engine

@@ -224,9 +224,14 @@ std::vector<double> GradientModel<T>::raw(const Context& ctx, const char* owner,
   Matrix<T> scratch;
   const MatrixView<const T> values = X.values(ctx, scratch);
   Matrix<double> mean(ctx.memory(), X.n_rows(), 1);
+  if (ready_.on != &ctx.device || ready_.forests.empty()) {
+    ready_ = {};
+    for (const Forest& forest : forests_) ready_.forests.push_back(ctx.device.trees().prepare(forest));
+    ready_.on = &ctx.device;
+  }
   for (std::size_t k = 0; k < forests_.size(); ++k) {
     ctx.check_stop();
-    ctx.device.trees().prepare(forests_[k])->predict(values, mean.view());
+    ready_.forests[k]->predict(values, mean.view());
     std::vector<double> own = mean.to_host();
     for (double& value : own) value = first_[k] + learning_rate_ * static_cast<double>(n_stages_) * value;
     all.insert(all.end(), own.begin(), own.end());
@@ -253,6 +258,7 @@ void GradientModel<T>::state(StateArchive& archive, const StageLoss& loss, const
   archive.features(n_features_);
   if (archive.is_loading()) {
     loss_ = loss, learning_rate_ = params.learning_rate;
+    ready_ = {};
     forests_.assign(static_cast<std::size_t>(loss.n_outputs), {});
   }
   archive.number("n_stages", n_stages_, 1, kMaxSize);

@@ -57,6 +57,18 @@ class GradientModel {
   std::int64_t n_features_ = 0, max_features_ = 0, n_stages_ = 0;
   std::vector<double> first_, importances_, train_score_, oob_improvement_, oob_scores_;
   std::vector<Forest> forests_;                // by output, a tree for each stage
+  // The forests on a device; made by the first prediction. They borrow forests_, so a copy of the model has none.
+  struct Ready {
+    Ready() = default;
+    Ready(const Ready&) {}
+    Ready& operator=(const Ready&) {
+      forests.clear();
+      return *this;
+    }
+    std::vector<std::unique_ptr<const ReadyForest>> forests;
+    const Device* on = nullptr;
+  };
+  mutable Ready ready_;
   std::vector<std::vector<Forest>> growing_;   // by output: its trees so far; during fit alone
 };
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "engine/backend/host/booster.h"
 #include "engine/core/legacy_random.h"
@@ -235,7 +236,10 @@ std::vector<double> HistModel<T>::raw(const Context& ctx, const char* owner, con
   const HistRows<T> rows(ctx, owner, X, categories_);
   std::vector<double> result;
   for (const double base : baseline_) result.insert(result.end(), static_cast<std::size_t>(X.n_rows()), base);
-  if (X.n_rows() > 0) add_boosted(forest_, 0, rows.view(), {}, std::span<double>(result));
+  if (X.n_rows() == 0) return result;
+  if (!std::exchange(is_coded_, true)) coded_ = coded_trees(forest_);
+  if (coded_) add_coded(*coded_, forest_, rows.view(), std::span<double>(result));
+  else add_boosted(forest_, 0, rows.view(), {}, std::span<double>(result));
   return result;
 }
 
@@ -255,6 +259,7 @@ void HistModel<T>::append_attributes(schema::ValueMap& map) const {
 template <class T>
 void HistModel<T>::state(StateArchive& archive, std::int32_t max_outputs) {
   state_of(archive, forest_, max_outputs);
+  if (archive.is_loading()) coded_.reset(), is_coded_ = false;
   archive.field("baseline", baseline_, forest_.n_outputs);
   archive.expect_finite("baseline", baseline_);
   archive.field("is_category", categories_.is_category, forest_.n_cols);

@@ -45,6 +45,8 @@ class HistModel {
   bool score(double train_loss, double validation_loss, bool validates, const HistBoostingParams& params);
 
   BoostForest forest_;
+  mutable std::shared_ptr<const CodedTrees> coded_;   // made by the first prediction; null: none can be
+  mutable bool is_coded_ = false;
   std::vector<double> baseline_;
   HistCategories categories_;
   std::vector<std::int8_t> monotonic_;
