@@ -171,7 +171,7 @@ void add_coded(const CodedTrees& trees, const BoostForest& forest, MatrixView<co
     const std::int64_t begin = b * block;
     check_job_stop();
     trees.walk(
-        0, std::min(block, n - begin), [&](std::int64_t i) { return X.data + (begin + i) * X.stride; },
+        0, std::min(block, n - begin), [&](std::int64_t i) { return engine::raw(X) + (begin + i) * X.stride; },
         [&](std::int64_t t, std::int64_t i, std::uint32_t number) {
           const auto leaf = static_cast<std::size_t>(forest.tree_offset[static_cast<std::size_t>(t)] + number);
           raw[static_cast<std::size_t>(t % forest.n_outputs * n + begin + i)] += forest.value[leaf];

@@ -254,18 +254,18 @@ void ValueForest::add_leaf(std::int64_t tree, std::uint32_t number, double* sums
 
 template <class T>
 void ValueForest::predict(MatrixView<const T> X, MatrixView<double> out, int n_threads) const {
-  const auto row_at = [&](std::int64_t i) { return X.data + i * X.stride; };
+  const auto row_at = [&](std::int64_t i) { return raw(X) + i * X.stride; };
   if (!coded_) return predict_mean<ValueNode<T>>(forest_, X.rows, out, n_threads, row_at);
   const std::int64_t n_trees = coded_->n_trees();
   const bool pays = X.rows * n_trees * kTreeNs > kAloneNs;
   const std::int64_t each = (X.rows + n_threads - 1) / n_threads;
   const std::int64_t block = std::clamp<std::int64_t>((each + 15) / 16 * 16, 16, CodedTrees::kBlockRows);
   for_row_blocks(X.rows, block, pays ? n_threads : 1, [&](std::int64_t begin, std::int64_t n, int) {
-    const MatrixView<double> sums(out.data + begin * out.stride, n, forest_.n_outputs(), out.stride);
-    for (std::int64_t i = 0; i < n; ++i) std::fill_n(sums.data + i * sums.stride, sums.cols, 0.0);
-    const auto block_row = [&](std::int64_t i) { return raw(X)row_at(begin + i); };
+    const MatrixView<double> sums(raw(out) + begin * out.stride, n, forest_.n_outputs(), out.stride);
+    for (std::int64_t i = 0; i < n; ++i) std::fill_n(raw(sums) + i * sums.stride, sums.cols, 0.0);
+    const auto block_row = [&](std::int64_t i) { return row_at(begin + i); };
     const auto add = [&](std::int64_t t, std::int64_t i, std::uint32_t number) {
-      add_leaf(t, number, sums.data + i * sums.stride);
+      add_leaf(t, number, raw(sums) + i * sums.stride);
     };
     if (n >= kFewRows && WideNodes::is_available()) walk_wide(*coded_, n, block_row, add);
     else coded_->walk(0, n, block_row, add);
