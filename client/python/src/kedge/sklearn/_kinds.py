@@ -232,6 +232,7 @@ LOCAL: dict[str, str] = {
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
     **dict.fromkeys(("SpectralEmbedding", "SpectralClustering", "TargetEncoder", "IterativeImputer"), NOT_YET),
+    "UMAP": "it is not one of scikit-learn's",
 }
 # Of those that are filled, what a policy of "auto" keeps here.
 CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive_bayes", "dummy"), ONE_PASS), "neighbors": KEEPS_X}
