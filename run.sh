@@ -274,16 +274,19 @@ differential() {
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/estimators/pipelines.py
 }
 
-# sklearn [VERSION]: scikit-learn's own checks of estimators, with kedge.sklearn patched in.
+# sklearn [VERSION | --part N/M]: scikit-learn's own checks of estimators and tests of 27 modules, with kedge.sklearn patched in; or a part of the tests.
 sklearn() {
-  local venv
+  local venv part=()
+  if [ "${1:-}" = --part ]; then part=("$1" "$2"); shift 2; fi
   build dev kedged kedge kedge-worker
   scikit_learn "$@" || return 0
-  say "scikit-learn's own checks, with its fits on a server, $venv"
-  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/estimator_checks.py
+  if [ ${#part[@]} -eq 0 ]; then
+    say "scikit-learn's own checks, with its fits on a server, $venv"
+    KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/estimator_checks.py
+  fi
   [ $# -eq 0 ] || return 0   # the names of tests that are expected to fail are those of one version
-  say "scikit-learn's own tests of 27 modules, with its fits on a server"
-  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/sklearn_tests.py
+  say "scikit-learn's own tests of 27 modules, with its fits on a server ${part[*]}"
+  KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/sklearn_tests.py "${part[@]}"
 }
 
 # wheels [PRESET]: the wheels of the Python client and of that preset's programs, in build/wheels/dist; the client's types, and its tests with the wheel

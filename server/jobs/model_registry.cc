@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <functional>
@@ -12,10 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "schemas/codec.h"
 #include "schemas/error.h"
 #include "server/store/clock.h"
+#include "server/store/job_search.h"
 #include "server/store/registry_statements.h"
 #include "server/store/write_and_wait.h"
 
@@ -132,21 +133,16 @@ void check_name(std::string_view name, std::string_view where) {
               std::string(where));
 }
 
-constexpr std::array<std::string_view, 8> kTaskNames{
-    "fit", "fitScore", "crossValidate", "gridSearch", "randomizedSearch", "halvingGridSearch", "predict", "transform"};
-static_assert(std::variant_size_v<schema::Task> == kTaskNames.size());
-
-bool is_search(const schema::Task& task) {
-  return std::holds_alternative<schema::GridSearch>(task) || std::holds_alternative<schema::RandomizedSearch>(task) ||
-         std::holds_alternative<schema::HalvingGridSearch>(task);
-}
-
-bool refits(const schema::Task& task) {
-  static const schema::Value no = false;
-  if (const auto* grid = std::get_if<schema::GridSearch>(&task)) return grid->refit != no;
-  if (const auto* random = std::get_if<schema::RandomizedSearch>(&task)) return random->refit != no;
-  return std::get<schema::HalvingGridSearch>(task).refit;
-}
+// Of the kind that the store keeps: fits of all rows.
+struct StoresModel {
+  bool operator()(const schema::Fit&) const { return true; }
+  bool operator()(const schema::GridSearch& task) const { return task.refit != schema::Value(false); }
+  bool operator()(const schema::RandomizedSearch& task) const { return task.refit != schema::Value(false); }
+  bool operator()(const schema::HalvingGridSearch& task) const { return task.refit; }
+  bool operator()(const schema::PermutationImportance& task) const { return !task.fitScore; }
+  bool operator()(const schema::PartialDependence& task) const { return !task.fitScore; }
+  bool operator()(const auto&) const { return false; }
+};
 
 // What references meant when they were last looked up is kept, so that a prediction by name reads no disk.
 class StoreRegistry final : public ModelRegistry {
@@ -347,12 +343,12 @@ void StoreRegistry::remove(const std::string& tenant, std::string_view name) {
 void check_registration(const schema::JobSpec& spec) {
   if (spec.registerAs.empty()) return;
   check_name(spec.registerAs, "register");
-  const bool searches = is_search(spec.task);
-  if (std::holds_alternative<schema::Fit>(spec.task) || (searches && refits(spec.task))) return;
+  if (std::visit(StoresModel(), spec.task)) return;
   throw Error(
       ErrorCode::kInvalidValue,
-      fmt::format("register is '{}', but {} stores no model: {}", spec.registerAs, kTaskNames.at(spec.task.index()),
-                  searches ? "it has refit false" : "only fit and the searches do"),
+      fmt::format(
+          "register is '{}', but this {} stores no model: fit does, searches with refit, and inspections without fitScore",
+          spec.registerAs, task_name(spec.task)),
       "register");
 }
 

@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, std::variant_size_v<schema::Task>> kTasks
 std::string text_of(const schema::Job& job) {
   std::string text = job.id + "\n" + std::visit(NameOf(), job.spec.dataset.source);
   for (const schema::Step& step : job.spec.pipeline) text += "\n" + step.estimator + "\n" + step.name;
-  text.append("\n").append(kTasks[job.spec.task.index()]).append("\n").append(schema::job_state_name(job.state));
+  text.append("\n").append(task_name(job.spec.task)).append("\n").append(schema::job_state_name(job.state));
   text += "\n" + job.spec.device + "\n" + job.reason;
   if (const std::string* model = schema::model_of(job.spec.task)) text += "\n" + *model;
   if (job.error) text += "\n" + job.error->message;
@@ -49,6 +49,10 @@ std::string text_of(const schema::Job& job) {
 }
 
 }   // namespace
+
+std::string_view task_name(const schema::Task& task) {
+  return kTasks.at(task.index());
+}
 
 JobSearch::JobSearch(std::string_view words) {
   std::string word;

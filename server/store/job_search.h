@@ -9,6 +9,9 @@
 
 namespace kedge::server {
 
+// As in a job's JSON: "gridSearch".
+std::string_view task_name(const schema::Task& task);
+
 // A value. A job is found when each word is part of its id, its data set, an estimator or a step, its task, its device,
 // its state, or the reason of a failure. Capitals of ASCII do not matter.
 class JobSearch {

@@ -250,18 +250,20 @@ TEST(Registration, IsForJobsThatStoreAModel) {
   EXPECT_EQ(error_of({.task = schema::GridSearch{}, .registerAs = "iris"}).code, ErrorCode::kInternal);
   EXPECT_EQ(error_of({.task = schema::RandomizedSearch{.refit = "accuracy"}, .registerAs = "iris"}).code,
             ErrorCode::kInternal);
+  EXPECT_EQ(error_of({.task = schema::PartialDependence{}, .registerAs = "iris"}).code, ErrorCode::kInternal);
   const std::pair<schema::Task, std::string> refused[] = {
-      {schema::CrossValidate{}, "register is 'iris', but crossValidate stores no model: only fit and the searches do"},
-      {schema::FitScore{}, "register is 'iris', but fitScore stores no model: only fit and the searches do"},
-      {schema::Predict{}, "register is 'iris', but predict stores no model: only fit and the searches do"},
-      {schema::GridSearch{.refit = false}, "register is 'iris', but gridSearch stores no model: it has refit false"},
-      {schema::HalvingGridSearch{.refit = false},
-       "register is 'iris', but halvingGridSearch stores no model: it has refit false"}};
-  for (const auto& [task, message] : refused) {
+      {schema::CrossValidate{}, "crossValidate"},
+      {schema::FitScore{}, "fitScore"},
+      {schema::PartialDependence{.fitScore = schema::FitScore{}}, "partialDependence"},
+      {schema::Predict{}, "predict"},
+      {schema::GridSearch{.refit = false}, "gridSearch"},
+      {schema::HalvingGridSearch{.refit = false}, "halvingGridSearch"}};
+  for (const auto& [task, name] : refused) {
     const schema::Error error = error_of({.task = task, .registerAs = "iris"});
     EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
     EXPECT_EQ(error.where, "register");
-    EXPECT_EQ(error.message, message);
+    EXPECT_EQ(error.message, "register is 'iris', but this " + name +
+                                 " stores no model: fit does, searches with refit, and inspections without fitScore");
   }
   for (const char* name : {"mdl_1", "iris/3", "iris@best", "a b", ".a"})
     EXPECT_EQ(error_of({.task = schema::Fit{}, .registerAs = name}).where, "register") << name;
