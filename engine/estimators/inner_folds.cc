@@ -4,20 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/core/chosen.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
 namespace {
-
-template <class V>
-std::vector<V> at(const std::vector<V>& values, std::span<const std::int32_t> positions) {
-  std::vector<V> chosen;
-  if (values.empty()) return chosen;
-  chosen.reserve(positions.size());
-  for (const std::int32_t position : positions) chosen.push_back(values[static_cast<std::size_t>(position)]);
-  return chosen;
-}
 
 // Classes by their first appearance, so that folds do not depend on the classes' names.
 std::vector<std::int32_t> by_appearance(std::span<const std::int32_t> codes, std::int32_t n_classes) {
@@ -93,19 +85,19 @@ std::vector<std::int32_t> rows_in_fold(std::span<const std::int32_t> fold_of, st
 
 template <class T>
 Samples<T> rows_at(const Context& ctx, const Samples<T>& X, std::span<const std::int32_t> positions) {
-  Samples<T> chosen = X;
-  chosen.content.clear();
+  Samples<T> some = X;
+  some.content.clear();
   std::vector<std::int32_t> rows(positions.begin(), positions.end());
-  if (X.rows) rows = at(X.rows->to_host(), positions);
-  chosen.rows = std::make_shared<const Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(rows));
-  return chosen;
+  if (X.rows) rows = chosen(X.rows->to_host(), positions);
+  some.rows = std::make_shared<const Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(rows));
+  return some;
 }
 
 Target rows_at(const Target& y, std::span<const std::int32_t> positions) {
-  return {.codes = at(y.codes, positions),
+  return {.codes = chosen(y.codes, positions),
           .classes = y.classes,
-          .values = at(y.values, positions),
-          .weights = at(y.weights, positions)};
+          .values = chosen(y.values, positions),
+          .weights = chosen(y.weights, positions)};
 }
 
 template Samples<float> rows_at(const Context&, const Samples<float>&, std::span<const std::int32_t>);

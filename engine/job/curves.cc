@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/comm/ranks.h"
+#include "engine/core/chosen.h"
 #include "engine/core/legacy_random.h"
 #include "engine/job/param_path.h"
 #include "engine/job/refuse.h"
@@ -113,19 +114,11 @@ std::vector<std::int64_t> target_rows(const TaskTarget& target, std::int64_t n_r
   return order;
 }
 
-template <class V>
-std::vector<V> taken(const std::vector<V>& values, const std::vector<std::int64_t>& rows) {
-  std::vector<V> chosen;
-  for (const std::int64_t row : rows)
-    if (!values.empty()) chosen.push_back(values[static_cast<std::size_t>(row)]);
-  return chosen;
-}
-
 TaskTarget permuted(const TaskTarget& target, const std::vector<std::int64_t>& rows) {
   return {.kind = target.kind,
-          .codes = taken(target.codes, rows),
+          .codes = chosen(target.codes, rows),
           .classes = target.classes,
-          .values = taken(target.values, rows),
+          .values = chosen(target.values, rows),
           .weights = target.weights,
           .groups = target.groups};
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/chosen.h"
 #include "engine/core/legacy_distributions.h"
 #include "engine/job/edited_rows.h"
 #include "engine/job/inspection.h"
@@ -39,14 +40,6 @@ std::vector<std::int32_t> row_numbers(const std::vector<std::int64_t>& rows) {
   return {rows.begin(), rows.end()};
 }
 
-template <class V>
-std::vector<V> taken(const std::vector<V>& values, const std::vector<std::int64_t>& rows) {
-  std::vector<V> chosen;
-  for (const std::int64_t row : rows)
-    if (!values.empty()) chosen.push_back(values[static_cast<std::size_t>(row)]);
-  return chosen;
-}
-
 // The rows that columns are scored on, in the order in which they were drawn.
 template <class T>
 struct Drawn {
@@ -59,14 +52,14 @@ Drawn<T> drawn_rows(const Context& ctx, const Samples<T>& X, const Target& y, st
                     LegacyRandom& random) {
   if (count == X.n_rows()) return {X, y};
   const std::vector<std::int64_t> rows = legacy_sample(random, X.n_rows(), count);
-  Matrix<T> scratch, chosen(ctx.memory(), count, X.n_cols());
+  Matrix<T> scratch, some(ctx.memory(), count, X.n_cols());
   const Array<std::int32_t> on_device(ctx.memory(), row_numbers(rows));
-  ctx.ops<T>().tables->gather(X.values(ctx, scratch), on_device.view(), {}, {}, chosen.view());
-  return {samples_of(std::move(chosen), X.table->features),
-          {.codes = taken(y.codes, rows),
+  ctx.ops<T>().tables->gather(X.values(ctx, scratch), on_device.view(), {}, {}, some.view());
+  return {samples_of(std::move(some), X.table->features),
+          {.codes = chosen(y.codes, rows),
            .classes = y.classes,
-           .values = taken(y.values, rows),
-           .weights = taken(y.weights, rows)}};
+           .values = chosen(y.values, rows),
+           .weights = chosen(y.weights, rows)}};
 }
 
 std::vector<std::string> names_of_columns(const std::vector<Feature>& features) {
@@ -112,7 +105,7 @@ void permutation_importance(const Context& ctx, const schema::PermutationImporta
   ctx.progress("permutation", 0, total, "scores");
   for (std::int64_t repeat = 0; repeat < task.nRepeats; ++repeat) {
     random.shuffle(std::span(shuffled));
-    order = taken(order, shuffled);   // of what the last repeat left
+    order = chosen(order, shuffled);   // of what the last repeat left
     const Array<std::int32_t> rows(ctx.memory(), row_numbers(order));
     for (std::int64_t j = 0; j < n_cols; ++j) {
       ctx.check_stop();

@@ -1,20 +1,9 @@
 // Selects the rows of folds.
 #include "engine/model_selection/task_data.h"
 
+#include "engine/core/chosen.h"
+
 namespace kedge::engine {
-namespace {
-
-template <class V>
-std::vector<V> at(const std::vector<V>& values, const std::vector<std::int32_t>& rows) {
-  std::vector<V> chosen;
-  if (values.empty()) return chosen;
-  chosen.reserve(rows.size());
-  for (const std::int32_t row : rows) chosen.push_back(values[static_cast<std::size_t>(row)]);
-  return chosen;
-}
-
-}  // namespace
-
 template <class T>
 TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target)
     : table_(std::move(table)), target_(target) {}
@@ -31,10 +20,10 @@ Samples<T> TaskData<T>::rows(const Context& ctx, const std::vector<std::int32_t>
 
 template <class T>
 Target TaskData<T>::targets(const std::vector<std::int32_t>& rows) const {
-  return {.codes = at(target_.codes, rows),
+  return {.codes = chosen(target_.codes, rows),
           .classes = target_.classes,
-          .values = at(target_.values, rows),
-          .weights = at(target_.weights, rows)};
+          .values = chosen(target_.values, rows),
+          .weights = chosen(target_.weights, rows)};
 }
 
 template <class T>
@@ -51,4 +40,4 @@ template class TaskData<double>;
 template struct Fold<float>;
 template struct Fold<double>;
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine
