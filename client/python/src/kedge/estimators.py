@@ -820,6 +820,32 @@ class FeatureUnion(Estimator):
         super().__init__(**_given(locals()))
 
 
+class FunctionTransformer(Estimator):
+    """A named function of each cell, or formulas over the columns.
+
+    func: The name of a function ("log1p"), a formula of each cell x ("log(x + 1) / 2"), or a list of formulas over the columns, each with the name of
+        what it gives ("bmi = weight / height ** 2"); null: the cells as they are. Default None.
+    inverse_func: What brings the cells back, in the same forms; for check_inverse. Default None.
+    check_inverse: Warn where inverse_func does not bring 100 of the fitted rows back. Default True.
+    validate: Accepted for compatibility and ignored. Default False.
+    accept_sparse: Accepted for compatibility and ignored. Default False.
+    feature_names_out: Accepted for compatibility and ignored. Default None.
+    kw_args: Accepted for compatibility and ignored. Default None.
+    inv_kw_args: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 func: Any = UNSET,
+                 inverse_func: Any = UNSET,
+                 check_inverse: bool = UNSET,
+                 validate: bool = UNSET,
+                 accept_sparse: bool = UNSET,
+                 feature_names_out: str | None = UNSET,
+                 kw_args: None = UNSET,
+                 inv_kw_args: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class GammaRegressor(Estimator):
     """Regression of positive values: the gamma distribution with a log link and an L2 penalty.
 
@@ -1258,6 +1284,64 @@ class IsolationForest(Estimator):
                  random_state: int | None = UNSET,
                  verbose: int | bool = UNSET,
                  warm_start: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class IsotonicRegression(Estimator):
+    """The nearest function of one column that never falls, or never rises.
+
+    y_min: Least value that is predicted; null for none. Default None.
+    y_max: Greatest value that is predicted; null for none. Default None.
+    increasing: Never fall, or never rise; auto: as the sign of Spearman's rank correlation. Default True.
+    out_of_bounds: What is predicted beyond the fitted values: NaN, the value at the nearest end, or an error. Default 'nan'.
+    """
+
+    def __init__(self, *,
+                 y_min: float | None = UNSET,
+                 y_max: float | None = UNSET,
+                 increasing: bool | str = UNSET,
+                 out_of_bounds: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class IterativeImputer(Estimator):
+    """Replace missing values by what regressions on the other columns predict, round after round.
+
+    estimator: Accepted for compatibility and ignored. Default None.
+    missing_values: What stands for a missing value: "NaN" or a number. Default 'NaN'.
+    sample_posterior: Only false: the mean of what is predicted is taken. Default False.
+    max_iter: Largest number of rounds. Default 10.
+    tol: Stop when no row changes by more, in sum, as a share of the largest size of a value. Default 0.001.
+    n_nearest_features: Columns that one is predicted from, drawn by their correlation with it; null takes all. Default None.
+    initial_strategy: What values are missing at first. Default 'mean'.
+    fill_value: The constant of initial_strategy "constant"; null: 0. Default None.
+    imputation_order: Columns by how many values they lack, from left to right, from right to left, or shuffled each round. Default 'ascending'.
+    skip_complete: Make no regression for columns that lack nothing in the fitted rows. Default False.
+    min_value: Least value, one or one for each column; null for none. Default None.
+    max_value: Greatest value, one or one for each column; null for none. Default None.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    add_indicator: Add a column of zeros and ones for each column that lacked values. Default False.
+    keep_empty_features: Keep columns without any value, filled with 0 or the constant. Default False.
+    """
+
+    def __init__(self, *,
+                 estimator: None = UNSET,
+                 missing_values: str | float | None = UNSET,
+                 sample_posterior: bool = UNSET,
+                 max_iter: int = UNSET,
+                 tol: float = UNSET,
+                 n_nearest_features: int | None = UNSET,
+                 initial_strategy: str = UNSET,
+                 fill_value: float | None = UNSET,
+                 imputation_order: str = UNSET,
+                 skip_complete: bool = UNSET,
+                 min_value: Any = UNSET,
+                 max_value: Any = UNSET,
+                 verbose: int = UNSET,
+                 random_state: int | None = UNSET,
+                 add_indicator: bool = UNSET,
+                 keep_empty_features: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -3406,6 +3490,71 @@ class SparseRandomProjection(Estimator):
         super().__init__(**_given(locals()))
 
 
+class SpectralClustering(Estimator):
+    """Clusters of the places that the eigenvectors of a graph of the rows give.
+
+    n_clusters: Number of clusters; at most the rows. Default 8.
+    eigen_solver: Accepted for compatibility and ignored. Default None.
+    n_components: Eigenvectors to use; null for n_clusters. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    n_init: assign_labels="kmeans": runs from different starts. Default 10.
+    gamma: Factor of the rbf, poly, sigmoid and laplacian kernels. Default 1.0.
+    affinity: How alike two rows are: a kernel, whether they are neighbours, or X itself, a square of affinities. Default 'rbf'.
+    n_neighbors: Neighbours of a row, itself counted. Default 10.
+    eigen_tol: Accepted for compatibility and ignored. Default 'auto'.
+    assign_labels: How the places are divided. Default 'kmeans'.
+    degree: Degree of the poly kernel. Default 3.0.
+    coef0: Constant of the poly and sigmoid kernels. Default 1.0.
+    kernel_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 n_clusters: int = UNSET,
+                 eigen_solver: str | None = UNSET,
+                 n_components: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 n_init: int = UNSET,
+                 gamma: float = UNSET,
+                 affinity: str = UNSET,
+                 n_neighbors: int = UNSET,
+                 eigen_tol: float | str = UNSET,
+                 assign_labels: str = UNSET,
+                 degree: float = UNSET,
+                 coef0: float = UNSET,
+                 kernel_params: None = UNSET,
+                 n_jobs: int | None = UNSET,
+                 verbose: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SpectralEmbedding(Estimator):
+    """Rows at the places that the eigenvectors of a graph of them give.
+
+    n_components: Dimensions of the embedding; less than the rows. Default 2.
+    affinity: How alike two rows are: whether they are neighbours, the Gaussian kernel, or X itself, a square of affinities. Default
+        'nearest_neighbors'.
+    gamma: Factor of the Gaussian kernel; null for 1 / n_features. Default None.
+    random_state: Accepted for compatibility and ignored. Default None.
+    eigen_solver: Accepted for compatibility and ignored. Default None.
+    eigen_tol: Accepted for compatibility and ignored. Default 'auto'.
+    n_neighbors: Neighbours of a row, itself counted; null for a tenth of the rows, at most 1024. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 n_components: int = UNSET,
+                 affinity: str = UNSET,
+                 gamma: float | None = UNSET,
+                 random_state: int | None = UNSET,
+                 eigen_solver: str | None = UNSET,
+                 eigen_tol: float | str = UNSET,
+                 n_neighbors: int | None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class SplineTransformer(Estimator):
     """Univariate B-spline bases of the columns.
 
@@ -3532,6 +3681,27 @@ class TSNE(Estimator):
                  metric: str = UNSET,
                  metric_params: None = UNSET,
                  n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TargetEncoder(Estimator):
+    """Encode each category by the mean of the target in its rows, the fitted rows by those of other folds.
+
+    categories: "auto": what the fitted rows hold; or a list of categories for each column, ascending where it is numeric. Default 'auto'.
+    target_type: What the target is; auto takes that of the pipeline's last step. Default 'auto'.
+    smooth: As how many rows the mean of all counts in a category; auto: as the variances say. Default 'auto'.
+    cv: Folds in which the fitted rows are encoded, each by the others. Default 5.
+    shuffle: Shuffle the rows before they are dealt to folds. Default True.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 categories: Any = UNSET,
+                 target_type: str = UNSET,
+                 smooth: str | float = UNSET,
+                 cv: int = UNSET,
+                 shuffle: bool = UNSET,
+                 random_state: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -3695,6 +3865,53 @@ class TweedieRegressor(Estimator):
                  tol: float = UNSET,
                  warm_start: bool = UNSET,
                  verbose: int | bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class UMAP(Estimator):
+    """Rows as points of few dimensions that keep their neighbourhoods, as umap-learn has it.
+
+    n_neighbors: Neighbours that a row is to keep, itself counted. Default 15.
+    n_components: Dimensions of the embedding. Default 2.
+    metric: Distance of rows. Default 'euclidean'.
+    n_epochs: Epochs of the layout; null for 500, or 200 beyond 10,000 rows. Default None.
+    learning_rate: How far places move in the first epoch. Default 1.0.
+    init: Where the places start: eigenvectors of the graph, by chance, pca, or a list of places. Default 'spectral'.
+    min_dist: How near places may lie; at most spread. Default 0.1.
+    spread: The scale of the places. Default 1.0.
+    set_op_mix_ratio: 1: an edge that either of its rows has; 0: that both have. Default 1.0.
+    local_connectivity: How many neighbours count in full. Default 1.0.
+    repulsion_strength: Weight of the places by chance. Default 1.0.
+    negative_sample_rate: Places by chance for each edge that pulls. Default 5.
+    a: Of the curve 1 / (1 + a d^2b); null takes it from min_dist and spread. Default None.
+    b: Of the same curve. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    transform_seed: Seed of the draws for new rows. Default 42.
+    low_memory: Accepted for compatibility and ignored. Default True.
+    n_jobs: Accepted for compatibility and ignored. Default -1.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 n_neighbors: int = UNSET,
+                 n_components: int = UNSET,
+                 metric: str = UNSET,
+                 n_epochs: int | None = UNSET,
+                 learning_rate: float = UNSET,
+                 init: Any = UNSET,
+                 min_dist: float = UNSET,
+                 spread: float = UNSET,
+                 set_op_mix_ratio: float = UNSET,
+                 local_connectivity: float = UNSET,
+                 repulsion_strength: float = UNSET,
+                 negative_sample_rate: int = UNSET,
+                 a: float | None = UNSET,
+                 b: float | None = UNSET,
+                 random_state: int | None = UNSET,
+                 transform_seed: int = UNSET,
+                 low_memory: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 verbose: bool | int = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
