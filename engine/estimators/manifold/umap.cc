@@ -96,7 +96,8 @@ UMAP<T>::UMAP(const schema::ValueMap& params) : params_(param_set().parse(params
   if (params_.min_dist > params_.spread)
     refuse_param(kName, "min_dist", params_.min_dist, fmt::format("must be at most spread, {}", params_.spread));
   if (params_.a.has_value() != params_.b.has_value())
-    refuse_param(kName, params_.a ? "b" : "a", nullptr, "must be set where the other one is");
+    refuse_param(kName, params_.a ? "a" : "b", params_.a ? *params_.a : *params_.b,
+                 params_.a ? "b must be set with it" : "a must be set with it");
   if (const auto places = rows_of(params_.init);
       !std::holds_alternative<std::string>(params_.init.data) &&
       (!places || static_cast<std::int64_t>(places->front().size()) != params_.n_components))

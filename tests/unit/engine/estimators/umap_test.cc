@@ -148,7 +148,7 @@ TEST(Umap, RefusesWhatItCannotUseByName) {
     return std::string("taken");
   };
   EXPECT_NE(message({{"min_dist", 2.0}}).find("must be at most spread, 1"), std::string::npos);
-  EXPECT_NE(message({{"a", 1.0}}).find("must be set where the other one is"), std::string::npos);
+  EXPECT_NE(message({{"a", 1.0}}).find("a is 1, b must be set with it"), std::string::npos);
   EXPECT_NE(message({{"n_neighbors", 1}}).find("n_neighbors is 1, must be at least 2"), std::string::npos);
   EXPECT_NE(message({{"init", schema::ValueList{schema::Value(schema::ValueList{1.0})}}})
                 .find("must be a list of places of 2 numbers"),
