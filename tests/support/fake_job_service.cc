@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "schemas/quota.h"
@@ -181,6 +182,10 @@ std::shared_ptr<const OwnedModel> JobService::known_model(std::string_view) cons
 }
 std::shared_ptr<const OwnedModel> JobService::owned_model(std::string_view) const {
   return nullptr;
+}
+
+ModelRegistry& JobService::registry() {
+  throw std::logic_error("the jobs of these tests register no model");
 }
 
 std::uint64_t JobService::removals() const {
