@@ -119,7 +119,10 @@ class Components {
     if (field.minimum) members.push_back(member("minimum", std::to_string(*field.minimum)));
     if (!field.pattern.empty()) members.push_back(member("pattern", quoted(field.pattern)));
     if (is_request(owner) && !field.default_value.empty()) members.push_back(member("default", field.default_value));
-    if (!field.doc.empty()) members.push_back(member("description", quoted(field.doc)));
+    if (!field.doc.empty()) {   // in place of what its type says of itself
+      std::erase_if(members, [](const std::string& one) { return one.starts_with("\"description\""); });
+      members.push_back(member("description", quoted(field.doc)));
+    }
     return members;
   }
 
