@@ -20,11 +20,8 @@
 namespace kedge::server {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Value;
-using schema::ValueList;
-using schema::ValueMap;
+using schema::Error, schema::ErrorCode;
+using schema::Value, schema::ValueList, schema::ValueMap;
 
 constexpr std::string_view kJson = "application/json", kNpy = "application/x-npy";
 constexpr std::size_t kMostTensors = 4'096;
@@ -340,10 +337,6 @@ bool is_whole(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() && text == std::to_string(value);
 }
 
-bool has_whole_classes(const schema::ModelInfo& model) {
-  return std::ranges::all_of(model.classes, is_whole);
-}
-
 // --- Answers
 
 void append_binary(std::string& out, const Tensor& tensor) {
@@ -435,7 +428,7 @@ std::vector<TensorForm> outputs_of(const schema::ModelInfo& model, bool is_regre
   for (const std::string& output : model.outputs) {
     TensorForm form{output, "FP64", {-1}};
     if (output == "predict") {
-      form.datatype = !model.classes.empty() ? (has_whole_classes(model) ? "INT64" : "BYTES")
+      form.datatype = !model.classes.empty() ? (std::ranges::all_of(model.classes, is_whole) ? "INT64" : "BYTES")
                       : is_regressor         ? "FP64"
                                              : "INT64";
     } else if (output == "predict_proba") {
@@ -452,7 +445,7 @@ std::vector<TensorForm> outputs_of(const schema::ModelInfo& model, bool is_regre
 }
 
 std::string_view answer_type_for(const schema::ModelInfo& model, std::string_view output) {
-  return output == "predict" && !has_whole_classes(model) ? kJson : kNpy;
+  return output == "predict" && !std::ranges::all_of(model.classes, is_whole) ? kJson : kNpy;
 }
 
 Tensor output_tensor(const TensorForm& form, std::string_view answer_type, std::string_view answer) {

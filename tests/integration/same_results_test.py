@@ -210,7 +210,7 @@ def named_in(value):
 def kept(value):
     """A result without what depends on time and place."""
     if isinstance(value, dict):
-        return {name: kept(inner) for name, inner in value.items() if name not in LEFT_OUT and not name.endswith("_time")}
+        return {name: kept(inner) for name, inner in value.items() if name not in LEFT_OUT and not name.endswith(("_time", "_times"))}
     return [kept(inner) for inner in value] if isinstance(value, list) else value
 
 
