@@ -40,7 +40,8 @@ def _classes() -> list[type[Any]]:
     names = [name for name, one in vars(estimators).items() if isinstance(one, type) and issubclass(one, Estimator)
              and LOCAL.get(name) != BY_PARTS]
     packages = [importlib.import_module(f"sklearn.{name}") for name in PACKAGES]
-    return [getattr(package, name) for package in packages for name in names if hasattr(package, name)]
+    # Not by hasattr(): asking for IterativeImputer raises ImportError where it is not enabled.
+    return [vars(package)[name] for package in packages for name in names if name in vars(package)]
 
 
 class Hook:
