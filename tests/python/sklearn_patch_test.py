@@ -245,9 +245,9 @@ class Patched(WithServer):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for _ in range(3):
-                LogisticRegression(class_weight={0: 2.0}).fit(self.X, self.y)
-                LogisticRegression(class_weight={0: 2.0}).fit(self.X[:20], self.y[:20])
-        said = "LogisticRegression.fit stays local: LogisticRegression: class_weight names classes"
+                LogisticRegression(warm_start=True).fit(self.X, self.y)
+                LogisticRegression(warm_start=True).fit(self.X[:20], self.y[:20])
+        said = "LogisticRegression.fit stays local: warm_start goes on from a fit here"
         self.assertEqual([str(one.message) for one in caught if issubclass(one.category, kedge.sklearn.NotSent)], [said])
 
     def test_scikit_learn_is_as_it_was_afterwards(self):
