@@ -21,7 +21,7 @@ with kedge.server() as session:
     result = session.run(kedge.builtin("iris"), ["StandardScaler", "LogisticRegression"], kedge.cross_validate(cv=5))
     print(f"Python {sys.version.split()[0]}, kedge {session.info()['version']}: accuracy {result.mean('accuracy'):.4f}")
 JOB
-chroot "$root" sh -euc 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+env -i PATH="$PATH" chroot "$root" sh -euc 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 python3 -m venv /venv
 /venv/bin/pip install --quiet --no-index --find-links /wheels kedge-ml kedge-server
 /venv/bin/python /job.py
