@@ -106,7 +106,8 @@ KEDGE_CLONES void walk_claim(const KdView<T>& tree, const T* q, double power, co
                         if (raw(job.core)[j]) return;
                         const std::atomic_ref<std::int32_t> claimed(raw(job.component)[j]);
                         std::int32_t seen = claimed.load(std::memory_order_relaxed);
-                        while ((seen < 0 || component < seen) && !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {
+                        while ((seen < 0 || component < seen) &&
+                               !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {
                         }
                       }};
   kd_walk<M>(tree, q, power, visitor);

@@ -11,8 +11,8 @@
 #include "engine/backend/cpu/wide/trees_wide_walk.h"
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
-#include "engine/backend/raw.h"
 #include "engine/backend/host/row_chunks.h"
+#include "engine/backend/raw.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
