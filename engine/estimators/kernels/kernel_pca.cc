@@ -82,9 +82,10 @@ template <class T>
 MemoryNeed KernelPCA<T>::memory(const SampleShape& X, const schema::Step& step) {
   const std::int64_t k = std::min(memory::integer(step, "n_components", X.rows), X.rows);
   const std::int64_t basis = std::min(bytes_of(X.rows, 30 * (k + 8), memory::kDouble), 2 * memory::square(X.rows));
+  const std::int64_t block = std::min(kBlockValues * memory::kDouble, memory::square(X.rows));
   MemoryNeed need = memory::makes(X, k,
                                   4 * memory::square(X.rows) + basis + 4 * memory::doubles(X) +
-                                      bytes_of(X.rows, 4 * k, memory::kDouble) + 4 * kBlockValues * memory::kDouble);
+                                      bytes_of(X.rows, 4 * k, memory::kDouble) + 4 * block);
   need.minimum = memory::square(X.rows);
   need.is_exact = false;
   return need;
