@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "tests/unit/engine/builtin_data.h"
+#include "tests/unit/engine/golden_cases.h"
 
 namespace kedge::engine {
 namespace {
@@ -23,41 +22,11 @@ using schema::ValueMap;
 constexpr double kScoreTolerance = 1e-12;   // accuracies: counts divided, and their mean
 constexpr double kParamTolerance = 1e-15;   // exp and log of another C library
 
-const Value& at(const ValueMap& map, std::string_view key) {
-  for (const auto& [name, value] : map)
-    if (name == key) return value;
-  throw std::runtime_error("no " + std::string(key));
-}
-
-double number(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*whole);
-  return std::get<double>(value.data);
-}
-
 std::vector<double> numbers(const Value& value) {
   if (const auto* flat = std::get_if<std::vector<double>>(&value.data)) return *flat;
   std::vector<double> result;
   for (const Value& item : std::get<ValueList>(value.data)) result.push_back(number(item));
   return result;
-}
-
-struct GoldenCase {
-  std::string name;
-  ValueMap values;
-  friend void PrintTo(const GoldenCase& c, std::ostream* out) { *out << c.name; }
-};
-
-std::vector<GoldenCase> golden_cases() {
-  std::ifstream file(KEDGE_SOURCE_FOLDER "/search_golden.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  const Value golden = schema::value_from_json(text.str());
-  std::vector<GoldenCase> cases;
-  for (const Value& item : std::get<ValueList>(at(std::get<ValueMap>(golden.data), "cases").data)) {
-    const auto& values = std::get<ValueMap>(item.data);
-    cases.push_back({std::get<std::string>(at(values, "name").data), values});
-  }
-  return cases;
 }
 
 schema::Result run(const JobSpec& spec, Context ctx = {.device = cpu()}) {
@@ -116,7 +85,9 @@ TEST_P(GoldenSearch, AgreesWithScikitLearn) {
   if (GetParam().name.starts_with("Halving")) expect_rounds(found, golden);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenSearch, testing::ValuesIn(golden_cases()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenSearch,
+                         testing::ValuesIn(golden_cases(KEDGE_SOURCE_FOLDER "/search_golden.json")),
+                         [](const auto& info) { return info.param.name; });
 
 const char* const kGrid = R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "PCA"},
   {"estimator": "GaussianNB"}], "task": {"gridSearch": {"paramGrid": {"pca__n_components": [2, 90], "gaussiannb__var_smoothing": [1e-9]}}}})";

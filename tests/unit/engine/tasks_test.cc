@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "engine/job/curves.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "tests/unit/engine/builtin_data.h"
+#include "tests/unit/engine/golden_cases.h"
 
 namespace kedge::engine {
 namespace {
@@ -20,12 +19,6 @@ using schema::Value;
 using schema::ValueList;
 using schema::ValueMap;
 
-const Value& at(const ValueMap& map, std::string_view key) {
-  for (const auto& [name, value] : map)
-    if (name == key) return value;
-  throw std::runtime_error("no " + std::string(key));
-}
-
 // Lists of numbers and numbers, whatever they are kept as.
 ValueList items_of(const Value& list) {
   if (const auto* flat = std::get_if<std::vector<double>>(&list.data)) return {flat->begin(), flat->end()};
@@ -34,11 +27,6 @@ ValueList items_of(const Value& list) {
 
 bool is_list(const Value& value) {
   return std::holds_alternative<std::vector<double>>(value.data) || std::holds_alternative<ValueList>(value.data);
-}
-
-double number(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*whole);
-  return std::get<double>(value.data);
 }
 
 // Everything expected is there: numbers within the tolerance, lists of the same shape.
@@ -75,25 +63,6 @@ JobSpec spec_from(const std::string& json) {
   return schema::from_json<JobSpec>(json);
 }
 
-struct GoldenCase {
-  std::string name;
-  ValueMap values;
-  friend void PrintTo(const GoldenCase& c, std::ostream* out) { *out << c.name; }
-};
-
-std::vector<GoldenCase> golden_cases() {
-  std::ifstream file(KEDGE_SOURCE_FOLDER "/tasks_golden.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  const Value golden = schema::value_from_json(text.str());
-  std::vector<GoldenCase> cases;
-  for (const Value& item : std::get<ValueList>(at(std::get<ValueMap>(golden.data), "cases").data)) {
-    const auto& values = std::get<ValueMap>(item.data);
-    cases.push_back({std::get<std::string>(at(values, "name").data), values});
-  }
-  return cases;
-}
-
 class GoldenTask : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(GoldenTask, AgreesWithScikitLearn) {
@@ -103,7 +72,7 @@ TEST_P(GoldenTask, AgreesWithScikitLearn) {
   EXPECT_TRUE(!result.scores.empty() || GetParam().name.starts_with("Dependence"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GoldenTask, testing::ValuesIn(golden_cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTask, testing::ValuesIn(golden_cases(KEDGE_SOURCE_FOLDER "/tasks_golden.json")),
                          [](const auto& info) { return info.param.name; });
 
 std::string job(const std::string& task, const std::string& step = R"({"estimator": "GaussianNB"})") {
