@@ -13,6 +13,7 @@ from sklearn_case import RELEASE
 import kedge
 from kedge.sklearn import _fill, _kinds
 from kedge.testing import counts
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401   # which all_estimators() then lists
 from sklearn.linear_model import Ridge
 from sklearn.utils import all_estimators
 from sklearn.utils.estimator_checks import check_estimator

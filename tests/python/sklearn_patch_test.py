@@ -17,6 +17,7 @@ from kedge.sklearn import _fill, _kinds  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.cluster import KMeans, MiniBatchKMeans  # noqa: E402
 from sklearn.decomposition import PCA, TruncatedSVD  # noqa: E402
+from sklearn.experimental import enable_iterative_imputer  # noqa: E402, F401   # which all_estimators() then lists
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge  # noqa: E402
 from sklearn.model_selection import _validation  # noqa: E402
 from sklearn.naive_bayes import GaussianNB, MultinomialNB  # noqa: E402

@@ -197,9 +197,13 @@ class Describer:
             if _is_default(type_, parameter, value):
                 return None
             raise Stays(f"{owner}: the server has no parameter {parameter}")
+        if isinstance(value, str) and value == "deprecated" and _is_default(type_, parameter, value):   # the object has none of it
+            value = None if parameter == "random_state" else known["defaultValue"]
         if parameter == "random_state":
             return None if "ignored" in known["doc"] else (self._seeds.of(value),)
         if "ignored" in known["doc"] and _is_default(type_, parameter, value):   # such as copy="warn"
+            return None
+        if known["defaultValue"] is None and isinstance(value, float) and math.isinf(value) and _is_default(type_, parameter, value):   # a bound that is none
             return None
         if parameter == "class_weight" and isinstance(value, dict):
             value = self._by_class(owner, value)

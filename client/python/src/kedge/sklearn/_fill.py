@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from ..errors import KedgeError
 from ..tasks import Task
-from . import _boosting, _kinds
+from . import _boosting, _cells, _kinds
 from ._answer import Answer, Fitted, Plan
 from ._decide import Call, Remote, Settings, Stays
 from ._describe import RELEASE, Describer, Seeds
@@ -161,6 +161,10 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "KernelPCA": _kinds.kernel_pca,
     **dict.fromkeys(("AgglomerativeClustering", "FeatureAgglomeration"), _kinds.merged),
     "TSNE": _kinds.embedding,
+    "SpectralEmbedding": _kinds.spectral_embedding,
+    "SpectralClustering": _kinds.spectral_clustering,
+    "TargetEncoder": _cells.target_encoder,
+    "IterativeImputer": _cells.iterative_imputer,
     "LinearDiscriminantAnalysis": _discriminant,
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), _svm),
     "KernelRidge": lambda answer: {"X_fit_": answer.X},
@@ -199,21 +203,25 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         _check_trees(estimator, table, sample_weight)
     elif table.dtype == "float32":
         raise Stays("X is float32, and fitted arrays come back as float64")
-    if table.texts:
+    if table.texts and name != "TargetEncoder":
         raise Stays("X holds texts")
     if table.sparse is not None and name == "PCA":
         raise Stays("X is sparse, which the server's PCA samples at random")
     if table.sparse is not None and FILLED[name] is _svm:
         raise Stays("X is sparse, and scikit-learn keeps the support vectors of sparse rows sparse")
-    _check_kind(estimator, sample_weight)
+    _check_kind(estimator, table, sample_weight)
     check_solver(estimator, table)
     target, is_column = _target(estimator, y)
     check_classes(estimator, table, target)
-    describer = Describer(remote, table, Seeds(advances=True), None if target is None else target.classes)
-    return Plan(table, target, weights_of(sample_weight), describer.pipeline(estimator), y, is_column)
+    is_encoder = FILLED[name] is _cells.target_encoder
+    describer = Describer(remote, table, Seeds(advances=not is_encoder), None if target is None else target.classes)
+    steps = describer.pipeline(estimator)
+    if is_encoder:
+        steps = [_cells.encoder_step(steps[0], target)]
+    return Plan(table, target, weights_of(sample_weight), steps, y, is_column)
 
 
-def _check_kind(estimator: Any, sample_weight: Any) -> None:
+def _check_kind(estimator: Any, table: Table, sample_weight: Any) -> None:
     """Raises Stays for what only scikit-learn's own fit leaves in the object."""
     fill = FILLED[type(estimator).__name__]
     if fill is _boosting.gradient:
@@ -224,6 +232,12 @@ def _check_kind(estimator: Any, sample_weight: Any) -> None:
         _boosting.check_hist(estimator)
     elif fill is _boosting.isolation and (estimator.bootstrap or sample_weight is not None):
         raise Stays("IsolationForest: the server does not say how many different rows its nodes drew")
+    elif fill in (_kinds.spectral_embedding, _kinds.spectral_clustering):
+        _kinds.check_spectral(estimator, table)
+    elif fill is _cells.target_encoder:
+        _cells.check_target_encoder(estimator, table)
+    elif fill is _cells.iterative_imputer:
+        _cells.check_iterative_imputer(estimator)
     _kinds.check_sgd(estimator)
     _kinds.check_kernel_pca(estimator)
 
@@ -231,6 +245,8 @@ def _check_kind(estimator: Any, sample_weight: Any) -> None:
 def _target(estimator: Any, y: Any) -> tuple[Target | None, bool]:
     """y as the job has it, and whether it was given as a column. Raises Stays."""
     name, judge = type(estimator).__name__, _kinds.judge(estimator)
+    if FILLED[name] is _cells.target_encoder:
+        return _cells.encoded_target(estimator, y), False
     is_univariate = name in _kinds.UNIVARIATE
     is_labels = getattr(estimator.score_func, "__name__", "") in _kinds.OF_CLASSES if is_univariate else is_classifier(judge)
     if not (is_univariate or is_labels or is_regressor(judge)):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.impute._iterative import IterativeImputer
 from sklearn.model_selection import _search, _validation
 
 from .. import estimators
@@ -21,7 +22,8 @@ from ..steps import Estimator
 from . import _fill
 from ._batch import Batch, answers, batch_of
 from ._decide import Call, FitsAlone, Stays, log
-from ._kinds import BY_PARTS, LOCAL, transformed
+from ._jobs import size_of
+from ._kinds import BY_PARTS, LOCAL, OTHERWISE, transformed
 
 active: contextvars.ContextVar[Call | None] = contextvars.ContextVar("kedge_sklearn_call", default=None)
 last_cv: contextvars.ContextVar[Any] = contextvars.ContextVar("kedge_sklearn_cv", default=None)
@@ -40,8 +42,9 @@ def _classes() -> list[type[Any]]:
     names = [name for name, one in vars(estimators).items() if isinstance(one, type) and issubclass(one, Estimator)
              and LOCAL.get(name) != BY_PARTS]
     packages = [importlib.import_module(f"sklearn.{name}") for name in PACKAGES]
-    # Not by hasattr(): asking for IterativeImputer raises ImportError where it is not enabled.
-    return [vars(package)[name] for package in packages for name in names if name in vars(package)]
+    # Not by hasattr(): asking for IterativeImputer raises ImportError where it is not enabled. It may be enabled later, so it comes from its module.
+    found = [vars(package)[name] for package in packages for name in names if name in vars(package)]
+    return list(dict.fromkeys([*found, IterativeImputer]))
 
 
 class Hook:
@@ -209,6 +212,9 @@ def _wrapped(class_: type[Any], name: str, method: Any) -> Any:
         more.pop("self")
         token = is_inside.set(True)   # what a fit here fits is not sent
         try:
+            if name == "fit_transform" and class_.__name__ in OTHERWISE:
+                settings.kept(what, size_of(X), Stays(OTHERWISE[class_.__name__]))
+                return method(self, *arguments, **named)
             if not _fill.fit(call, self, X, **more):
                 found = method(self, *arguments, **named)
                 settings.took(what, False, begun)

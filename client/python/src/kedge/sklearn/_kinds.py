@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import KernelCenterer, LabelBinarizer
+from sklearn.utils import check_symmetric
 from sklearn.utils.class_weight import compute_class_weight
 
 from ._answer import Answer, Fitted
 from ._decide import Stays
 from ._describe import RELEASE
+from ._table import Table
 
 
 def generalized(answer: Answer) -> Fitted:
@@ -170,9 +174,45 @@ def embedding(answer: Answer) -> Fitted:
             "learning_rate_": np.float64(rate) if answer.estimator.learning_rate == "auto" else rate}
 
 
+MOST_NEIGHBOURS = 1024   # of a graph of the server
+
+
+def check_spectral(estimator: Any, table: Table) -> None:
+    """Raises Stays. For SpectralEmbedding and SpectralClustering."""
+    name, (n_rows, n_columns) = type(estimator).__name__, table.shape
+    is_of_neighbours = estimator.affinity == "nearest_neighbors"
+    if name == "SpectralEmbedding" and is_of_neighbours and table.sparse is not None:
+        raise Stays("SpectralEmbedding: scikit-learn takes affinity rbf where X is sparse")
+    if is_of_neighbours and estimator.n_neighbors is None and n_rows // 10 > MOST_NEIGHBOURS:
+        raise Stays(f"{name}: a tenth of the rows are more than the {MOST_NEIGHBOURS} neighbours that the server looks for")
+    if name == "SpectralClustering" and n_rows == n_columns and estimator.affinity != "precomputed":
+        raise Stays("SpectralClustering: X is a square, and scikit-learn warns that it may be one of affinities")
+
+
+def spectral_embedding(answer: Answer) -> Fitted:
+    """The graph is made here by scikit-learn's own code, and costs little beside its eigenvectors."""
+    answer.fitted.pop("n_neighbors_", None), answer.fitted.pop("gamma_", None)
+    check_symmetric(answer.estimator._get_affinity_matrix(answer.X))   # which warns
+    return {}
+
+
+def spectral_clustering(answer: Answer) -> Fitted:
+    estimator, X = answer.estimator, answer.X
+    if estimator.affinity == "precomputed":
+        affinities = X
+        check_symmetric(X)   # which warns
+    elif estimator.affinity == "nearest_neighbors":
+        edges = kneighbors_graph(X, n_neighbors=estimator.n_neighbors, include_self=True, n_jobs=estimator.n_jobs)
+        affinities = 0.5 * (edges + edges.T)
+    else:
+        affinities = pairwise_kernels(X, metric=estimator.affinity, filter_params=True, gamma=estimator.gamma, degree=estimator.degree, coef0=estimator.coef0)
+    labels = np.asarray(answer.fitted["labels_"])
+    return {"affinity_matrix_": affinities, "labels_": labels.astype(np.int32 if estimator.assign_labels == "kmeans" else np.int64)}
+
+
 def transformed(estimator: Any, X: Any) -> Any:
     """What fit_transform() gives after the fit. An embedding has no places for other rows, so no transform()."""
-    return estimator.embedding_ if type(estimator).__name__ == "TSNE" else estimator.transform(X)
+    return estimator.transform(X) if hasattr(estimator, "transform") else estimator.embedding_
 
 
 # ------------------------------------------------------------------ selectors
@@ -214,7 +254,7 @@ OTHER_ROWS = "each of its parts is fitted on other rows, columns or labels, whic
 DRAWS = "its fit draws numbers and reads of X the number of columns"
 
 NO_DATA = "its fit reads nothing of X"
-NOT_YET = "the object does not come back yet"
+NOT_YET = "the object does not come back yet"   # of the newest
 
 # Estimators of the catalogue whose fit does not go, and why. Every other one is in FILLED: a test compares both with the catalogue.
 LOCAL: dict[str, str] = {
@@ -231,8 +271,9 @@ LOCAL: dict[str, str] = {
     **dict.fromkeys(("ColumnTransformer", "FeatureUnion", "VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor",
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
-    **dict.fromkeys(("SpectralEmbedding", "SpectralClustering", "TargetEncoder", "IterativeImputer"), NOT_YET),
     "UMAP": "it is not one of scikit-learn's",
 }
+# Of those that are filled, whose fit_transform() is not fit() and transform().
+OTHERWISE = {"TargetEncoder": "fit_transform encodes each part of the rows by the others, and the model that comes back has the encoding of all"}
 # Of those that are filled, what a policy of "auto" keeps here.
 CHEAP = {**dict.fromkeys(("preprocessing", "impute", "feature_selection", "naive_bayes", "dummy"), ONE_PASS), "neighbors": KEEPS_X}

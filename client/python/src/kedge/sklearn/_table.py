@@ -166,10 +166,15 @@ def _is_text(column: Array, name: Any) -> bool:
     return True
 
 
+def texts_in(column: Array) -> list[str]:
+    """The different ones, in their order."""
+    return sorted({str(value) for value, gone in zip(column.tolist(), _is_missing(column)) if not gone})
+
+
 def _codes(column: Array) -> Column:
     missing = _is_missing(column)
     texts = [str(value) for value in column.tolist()]
-    places = {text: i for i, text in enumerate(sorted({text for text, gone in zip(texts, missing) if not gone}))}
+    places = {text: i for i, text in enumerate(texts_in(column))}
     width = len(str(len(places)))
     return of_codes(np.array([-1 if gone else places[text] for text, gone in zip(texts, missing)]), [f"c{i:0{width}}" for i in range(len(places))])
 
