@@ -27,18 +27,19 @@ function ticks([low, high], n) {
 const scale = ([low, high], from, to) => (v) => from + ((v - low) / (high - low)) * (to - from);
 
 // Axes and grid; children: (sx, sy, box) => marks.
-export function Plot({ label, x, y, xTitle, yTitle, height = 240, square, xTicks, children, legend }) {
+export function Plot({ label, x, y, xTitle, yTitle, height = 240, square, xTicks, yTicks, children, legend }) {
   const [ref, full] = useWidth();
   const width = square ? Math.min(full, 420) : full;
   const tall = square ? Math.min(width, 380) : height;
   const box = { left: 48, right: width - 12, top: 12, bottom: tall - 38 };
   const sx = scale(x, box.left, box.right), sy = scale(y, box.bottom, box.top);
   const xs = xTicks || ticks(x, Math.max(2, Math.floor(width / 90))).map((v) => [v, number(v, 3)]);
+  const ys = yTicks || ticks(y, Math.max(2, Math.floor(tall / 60))).map((v) => [v, number(v, 3)]);
   return html`<figure class="chart" ref=${ref}>
     <svg width=${width} height=${tall} role="img" aria-label=${label}>
-      ${ticks(y, Math.max(2, Math.floor(tall / 60))).map((v) => html`<g key=${v}>
+      ${ys.map(([v, text]) => html`<g key=${v}>
         <line class="grid" x1=${box.left} x2=${box.right} y1=${sy(v)} y2=${sy(v)} />
-        <text class="tick" x=${box.left - 7} y=${sy(v) + 4} text-anchor="end">${number(v, 3)}</text></g>`)}
+        <text class="tick" x=${box.left - 7} y=${sy(v) + 4} text-anchor="end">${text}</text></g>`)}
       ${xs.map(([v, text]) => html`<text class="tick" x=${sx(v)} y=${box.bottom + 16} text-anchor="middle">${text}
         </text>`)}
       <line class="axis" x1=${box.left} x2=${box.right} y1=${box.bottom} y2=${box.bottom} />
@@ -52,7 +53,7 @@ export function Plot({ label, x, y, xTitle, yTitle, height = 240, square, xTicks
 export const Legend = ({ names }) => html`<figcaption class="legend">${names.map((name, i) => html`<span key=${name}>
   <i style=${{ background: COLOURS[i % COLOURS.length] }}></i>${name}</span>`)}</figcaption>`;
 
-const path = (points) => points.filter(([a, b]) => isFinite(a) && isFinite(b)).map(([a, b], i) => `${i ? 'L'
+export const path = (points) => points.filter(([a, b]) => isFinite(a) && isFinite(b)).map(([a, b], i) => `${i ? 'L'
   : 'M'}${a.toFixed(1)} ${b.toFixed(1)}`).join('');
 
 // series: [{name, xs, ys}]
@@ -69,14 +70,14 @@ export function Lines({ label, series, x, y, xTitle, yTitle, square, diagonal, h
 }
 
 // points: [{x, y, title, colour, chosen}]; x may be texts.
-export function Scatter({ label, points, xTitle, yTitle, onChoose }) {
+export function Scatter({ label, points, xTitle, yTitle, onChoose, height }) {
   const isText = points.some((p) => typeof p.x !== 'number');
   const names = isText ? [...new Set(points.map((p) => String(p.x)))] : [];
   const at = (p) => (isText ? names.indexOf(String(p.x)) : p.x);
   const xr = isText ? [-0.5, Math.max(0.5, names.length - 0.5)] : extent(points.map((p) => p.x), 0.06);
   const step = Math.ceil(names.length / 12);
   return html`<${Plot} label=${label} x=${xr} y=${extent(points.map((p) => p.y), 0.08)} xTitle=${xTitle}
-    yTitle=${yTitle}
+    yTitle=${yTitle} height=${height}
     xTicks=${isText ? names.map((n, i) => [i, n.length > 14 ? `${n.slice(0, 13)}…` : n]).filter((t, i) =>
       i % step === 0) : undefined}>
     ${(sx, sy) => points.map((p, i) => typeof p.y === 'number' && isFinite(p.y) && html`<circle key=${i}

@@ -7,6 +7,8 @@ import { Card, Copy, Loading, ProblemBox, State, Tabs, cancelJob, mayCancel, sav
   useNow } from './parts.js';
 import { Waterfall } from './charts.js';
 import { Evaluation, Fitted, Folds, Search } from './results.js';
+import { Inspections } from './inspections.js';
+import { Points } from './points.js';
 import { asCpp, asCurl, asPython } from './as_code.js';
 import { duration } from './jobs.js';
 
@@ -203,7 +205,8 @@ export function JobView({ id }) {
       ${result.warnings.map((text) => html`<li key=${text}>${text}</li>`)}</ul></div>`}
     <div class="cards"><${Progress} job=${job} events=${events} />
       ${result && html`<${Search} result=${result} /><${Folds} result=${result} /><${Evaluation}
-        evaluation=${result.evaluation} /><${Fitted} result=${result} /><${Stages} timings=${result.timings} />
+        evaluation=${result.evaluation} /><${Inspections} result=${result} /><${Points} job=${job} /><${Fitted}
+        result=${result} /><${Stages} timings=${result.timings} />
         <${Memory} memory=${result.memory} />`}
       <${Steps} job=${job} /><${Artifacts} job=${job} /><${Description} spec=${job.spec} /><${Events}
         events=${events} /></div>`;

@@ -3,13 +3,11 @@
 
 Needs Chromium and playwright of PyPI (./run.sh ui installs both); without them it is skipped. axe-playwright-python, if it is there, looks for barriers.
 python3 ui_test.py [--pictures FOLDER] also draws the pictures of the documents."""
-import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -30,6 +28,7 @@ except ImportError:
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from kedge_server import BIN, Kedged, spec  # noqa: E402
+from many_jobs import multiply  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 HOSTILE = "<img src=x onerror=window.hacked=1>"
@@ -54,6 +53,21 @@ def setUpModule():
             "failed": server.run(spec(steps=("StandardScaler", ("PowerTransformer", {"method": "box-cox"})), task={"fit": {}}))["id"]}
     made["fit"] = (fitted := server.run(spec(steps=("StandardScaler", "LogisticRegression"), task={"fit": {}})))["id"]
     made["model"] = fitted["result"]["model"]
+    cv = {"cv": 3, "scoring": ["accuracy", "f1_macro"]}
+    for name, job in {"curve": spec(dataset={"builtin": "wine"}, steps=("StandardScaler", "LogisticRegression"),
+                                    task={"learningCurve": {"shuffle": True, "randomState": 0, "crossValidate": cv}}),
+                      "values": spec(steps=("KNeighborsClassifier",), task={"validationCurve": {"paramName": "kneighborsclassifier__n_neighbors", "paramRange": [1, 5, 25], "crossValidate": cv}}),
+                      "chance": spec(steps=("GaussianNB",), task={"permutationTestScore": {"nPermutations": 30, "randomState": 0, "crossValidate": {"cv": 3}}}),
+                      "importance": spec(dataset={"builtin": "breast_cancer"}, steps=("GaussianNB",),
+                                         task={"permutationImportance": {"nRepeats": 3, "randomState": 0, "scoring": ["accuracy", "roc_auc"]}}),
+                      "dependence": spec(steps=("StandardScaler", "LogisticRegression"), task={"partialDependence": {"features": [0, 2, [0, 2]], "gridResolution": 12}}),
+                      "clusters": spec(steps=("StandardScaler", ("KMeans", {"n_clusters": 3, "random_state": 0})), task={"fit": {}}),
+                      "ridge": spec(dataset={"builtin": "diabetes"}, steps=("Ridge",), task={"fit": {}}),
+                      "pca": spec(steps=("StandardScaler", ("PCA", {"n_components": 3})), task={"fit": {}})}.items():
+        made[name] = (ended := server.run(job))["id"]
+        made[f"{name} model"] = ended["result"].get("model")
+    for name, task in {"predicted": {"predict": {"model": made["ridge model"]}}, "projected": {"transform": {"model": made["pca model"], "format": "csv"}}}.items():
+        made[name] = server.run({"dataset": {"builtin": "diabetes" if name == "predicted" else "iris"}, "task": task})["id"]
     server.call("PUT", "/v1/datasets/people.csv", TABLE, {"Content-Type": "text/csv"})
     playwright = sync_playwright().start()
     browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -69,7 +83,8 @@ def tearDownModule():
 def views():
     return {"jobs": "#/jobs", "job": f"#/jobs/{made['cv']}", "search": f"#/jobs/{made['search']}", "failure": f"#/jobs/{made['failed']}", "new": "#/new",
             "compare": f"#/compare?jobs={made['cv']},{made['other']}", "models": "#/models", "model": f"#/models/{made['model']}", "data": "#/data",
-            "dataset": "#/data/stored/people.csv", "server": "#/server"}
+            "dataset": "#/data/stored/people.csv", "server": "#/server", "curve": f"#/jobs/{made['curve']}", "dependence": f"#/jobs/{made['dependence']}",
+            "clusters": f"#/jobs/{made['clusters']}"}
 
 
 class Page:
@@ -187,6 +202,50 @@ class Journeys(Ui):
         expect(table.locator("th[aria-sort=descending]")).to_contain_text("max_depth")
         tab.get_by_role("tab", name="All parameters").click()
         expect(tab.locator("path.strand")).to_have_count(12)
+
+    def test_curves_have_a_mark_for_each_size_and_value(self):
+        tab = self.page().open(f"#/jobs/{made['curve']}")
+        card = tab.locator("section", has=tab.get_by_role("heading", name="Learning curve"))
+        expect(card.get_by_role("img", name="accuracy by train rows, train and test")).to_be_visible()
+        expect(card.locator("circle.dot")).to_have_count(10)
+        card.get_by_label("Score").select_option("f1_macro")
+        expect(card.get_by_role("img", name="f1_macro by train rows, train and test")).to_be_visible()
+        card.get_by_text("As a table").click()
+        expect(card.get_by_role("region", name="Learning curve").locator("tbody tr")).to_have_count(5)
+        tab = self.page().open(f"#/jobs/{made['values']}")
+        expect(tab.get_by_role("img", name="accuracy by kneighborsclassifier__n_neighbors, train and test").locator("circle.dot")).to_have_count(6)
+
+    def test_inspections_are_drawn(self):
+        tab = self.page().open(f"#/jobs/{made['chance']}")
+        expect(tab.get_by_role("img", name=re.compile("^accuracy of 30 permutations of the target"))).to_be_visible()
+        expect(tab.get_by_text("0 permutations of 30 scored at least as well")).to_be_visible()
+        tab = self.page().open(f"#/jobs/{made['importance']}")
+        expect(tab.get_by_role("img", name="Permutation importance of 30 columns").locator("rect.bar")).to_have_count(20)
+        tab.get_by_label("Score").select_option("roc_auc")
+        expect(tab.get_by_text("what roc_auc of")).to_be_visible()
+        tab = self.page().open(f"#/jobs/{made['dependence']}")
+        expect(tab.get_by_role("img", name="Prediction by sepal_length_cm", exact=True)).to_be_visible()
+        expect(tab.get_by_role("img", name=re.compile("^Prediction by sepal_length_cm and petal_length_cm: ")).locator("rect")).to_have_count(144)
+        tab.get_by_label("Class").select_option("virginica")
+        expect(tab.locator(".plots path.curve")).to_have_count(2)
+
+    def test_rows_are_points(self):
+        tab = self.page().open(f"#/jobs/{made['clusters']}")
+        expect(tab.get_by_role("img", name="Clusters: 100 rows by sepal_length_cm and sepal_width_cm").locator("circle")).to_have_count(100)
+        tab.get_by_label("Up").select_option("petal_width_cm")
+        expect(tab.get_by_role("img", name="Clusters: 100 rows by sepal_length_cm and petal_width_cm")).to_be_visible()
+        tab = self.page().open(f"#/jobs/{made['projected']}")
+        expect(tab.get_by_role("img", name="Transformed rows: 150 rows by column 0 and column 1").locator("circle")).to_have_count(150)
+
+    def test_predictions_are_drawn_against_the_target(self):
+        tab = self.page().open(f"#/jobs/{made['predicted']}")
+        expect(tab.get_by_role("img", name="Target by prediction of 100 rows").locator("circle")).to_have_count(100)
+        figures = tab.locator("section", has=tab.get_by_role("heading", name="Predictions against the target")).locator("header .dim").inner_text()
+        tab.get_by_role("tab", name="Residual").click()
+        expect(tab.get_by_role("img", name="Target less prediction by prediction of 100 rows")).to_be_visible()
+        tab = self.page().open(f"#/jobs/{made['ridge']}")
+        tab.get_by_role("button", name="Draw the first 100 rows").click()
+        expect(tab.get_by_text(re.sub("^.*: ", "", figures))).to_be_visible()   # the same figures by the model as by its file of predictions
 
     def test_a_model_is_asked(self):
         tab = self.page().open(f"#/models/{made['model']}")
@@ -380,25 +439,6 @@ class Restarts(Ui):
                 print(f"lists of 50 of 10,000 jobs took {seen} ms", file=sys.stderr)
             finally:
                 mine.stop()
-
-
-def multiply(file, job, n):
-    """Copies of a job, in a new file: the server's own has checksums, which sqlite3 does not write."""
-    with contextlib.closing(sqlite3.connect(file)) as store:
-        script = "\n".join(store.iterdump())
-        version = store.execute("PRAGMA user_version").fetchone()[0]
-    for old in file.parent.glob("kedge.db*"):
-        old.unlink()
-    with contextlib.closing(sqlite3.connect(file)) as store:
-        store.executescript(script)
-        store.execute(f"PRAGMA user_version = {version}")
-        for table, key in (("jobs", "id"), ("specs", "job"), ("results", "job")):
-            columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
-            for i in range(n):
-                copy = job[:-6] + "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[i // 32 ** (5 - k) % 32] for k in range(6))
-                if copy != job:
-                    store.execute(f"INSERT INTO {table} SELECT {', '.join('?' if c == key else c for c in columns)} FROM {table} WHERE {key} = ?", [copy, job])
-        store.commit()
 
 
 def draw(to):
