@@ -337,10 +337,10 @@ build_wheels() {   # build_wheels PROJECT...; with dist and venv of wheels(). Pu
 neighbours() {
   local venv=build/neighbours
   build dev kedged kedge kedge-worker
-  if [ ! -e "$venv/complete" ] || ! "$venv/bin/python" -c "import flaml" 2>/dev/null; then
+  if [ ! -e "$venv/complete" ] || ! "$venv/bin/python" -c "from flaml import AutoML" 2>/dev/null; then
     say "installing them from PyPI (1.1 GB on the disk)"
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet scikit-learn pandas skops shap treelite skl2onnx onnxruntime mlflow-skinny skore imbalanced-learn mlxtend skrub flaml lightgbm ||
+    "$venv/bin/pip" install --quiet scikit-learn pandas skops shap treelite skl2onnx onnxruntime mlflow-skinny skore imbalanced-learn mlxtend skrub flaml lightgbm xgboost-cpu ||
       { say "PyPI does not answer: no libraries"; return; }
     touch "$venv/complete"
   fi
