@@ -79,6 +79,13 @@ def holes(n, d):
     return X, draw.normal(size=n)
 
 
+def parts(n, d, k=20):
+    """Sums of k parts, none of which is negative, and some noise."""
+    draw = np.random.RandomState(0)
+    W, H = draw.gamma(0.5, size=(n, k)), draw.gamma(0.5, size=(k, d))
+    return W @ H + 0.1 * draw.uniform(size=(n, d)), np.zeros(n)
+
+
 def pixels(n, d, k=10):
     """Bytes of which four in five are 0, as in pictures of digits."""
     draw = np.random.RandomState(0)
@@ -175,6 +182,9 @@ ROWS = {
     "HDBSCAN": ("HDBSCAN", {"copy": True}, lambda n, d: blobs(n, d), (20000, 8), None, "float64"),
     "AgglomerativeClustering": ("AgglomerativeClustering", {"n_clusters": 10}, lambda n, d: blobs(n, d), (10000, 8), None, "float64"),
     "AgglomerativeClustering average": ("AgglomerativeClustering", {"n_clusters": 10, "linkage": "average"}, lambda n, d: blobs(n, d), (5000, 8), None, "float64"),
+    "BisectingKMeans": ("BisectingKMeans", {"n_clusters": 20, "random_state": 0}, lambda n, d: blobs(n, d, 20), (100000, 50), None, "float64"),
+    "Birch": ("Birch", {"n_clusters": 10}, lambda n, d: blobs(n, d), (20000, 3), None, "float64"),
+    "OPTICS": ("OPTICS", {}, lambda n, d: blobs(n, d), (4000, 3), None, "float64"),
     "MeanShift": ("MeanShift", {}, lambda n, d: blobs(n, d), (2000, 3), None, "float64"),
     "SpectralEmbedding": ("SpectralEmbedding", {"n_neighbors": 20}, lambda n, d: blobs(n, d), (5000, 50), None, "float64"),
     "SpectralClustering": ("SpectralClustering", {"n_clusters": 10, "affinity": "nearest_neighbors", "random_state": 0}, lambda n, d: blobs(n, d), (5000, 50), None, "float64"),
@@ -195,6 +205,8 @@ ROWS = {
     "PCA": ("PCA", {"n_components": 10}, numbers, (500000, 50), None, "float64"),
     "IncrementalPCA": ("IncrementalPCA", {"n_components": 10}, numbers, (100000, 50), None, "float64"),
     "FastICA": ("FastICA", {"n_components": 10, "random_state": 0, "max_iter": 20, "tol": 0}, numbers, (100000, 50), None, "float64"),
+    "NMF": ("NMF", {"n_components": 20, "random_state": 0}, parts, (20000, 100), None, "float64"),
+    "NMF kullback-leibler": ("NMF", {"n_components": 20, "solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 50, "tol": 0, "random_state": 0}, parts, (20000, 100), None, "float64"),
     "TruncatedSVD": ("TruncatedSVD", {"n_components": 10, "random_state": 0}, numbers, (100000, 200), None, "float64"),
     "RandomForestClassifier": ("RandomForestClassifier", {"n_estimators": 50, "random_state": 0}, classes, (50000, 30), None, "float32"),
     "RandomForestRegressor": ("RandomForestRegressor", {"n_estimators": 50, "random_state": 0}, numbers, (20000, 50), None, "float32"),

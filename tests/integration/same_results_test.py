@@ -110,7 +110,7 @@ def transformers():
     yield "error rates", job(CANCER, ["StandardScaler", step("SelectFpr", alpha=0.5), step("SelectFdr", alpha=0.3), "SelectFwe", "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),
                               "LinearDiscriminantAnalysis"], fit)
-    for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis"):
+    for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "NMF"):
         yield name, job(DIGITS, [step(name, n_components=10), "KNeighborsClassifier"], cross_validate())
     for name in ("GaussianRandomProjection", "SparseRandomProjection"):
         yield name, job(DIGITS, [step(name, n_components=20, random_state=0), "KNeighborsClassifier"], cross_validate())
@@ -135,7 +135,7 @@ def transformers():
 
 def others():
     fit = {"fit": {}}
-    for name, params in (("KMeans", {"n_clusters": 3}), ("MiniBatchKMeans", {"n_clusters": 3}), ("DBSCAN", {"eps": 0.8}), ("OneClassSVM", {"nu": 0.2}), ("NearestNeighbors", {})):
+    for name, params in (("KMeans", {"n_clusters": 3}), ("MiniBatchKMeans", {"n_clusters": 3}), ("DBSCAN", {"eps": 0.8}), ("BisectingKMeans", {"n_clusters": 5}), ("Birch", {"threshold": 0.7}), ("OPTICS", {"max_eps": 4.0}), ("OneClassSVM", {"nu": 0.2}), ("NearestNeighbors", {})):
         yield name, job(IRIS, ["StandardScaler", step(name, **params)], fit)
     for name, params in (("GaussianMixture", {"n_components": 3}), ("BayesianGaussianMixture", {"n_components": 3, "covariance_type": "tied"})):
         yield name, job(WINE, ["StandardScaler", step(name, random_state=0, **params)], fit)

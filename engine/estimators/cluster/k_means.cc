@@ -30,14 +30,6 @@ const ParamSet<P>& param_set() {
   return set;
 }
 
-template <class T>
-struct Run {
-  std::vector<T> centers;
-  std::vector<std::int32_t> labels;
-  double inertia = 0;
-  std::int64_t n_iter = 0;
-};
-
 // One run: the data, and the buffers of its iterations.
 template <class T>
 class Lloyd {
@@ -46,8 +38,8 @@ class Lloyd {
       : ctx_(ctx), X_(X), k_(k), weights_host_(weights), weights_(ctx.memory(), weights), centers_(ctx.memory(), k, X.cols),
         sums_(ctx.memory(), k, X.cols + 1), labels_(ctx.memory(), X.rows) {}
 
-  Run<T> run(std::vector<T> start, std::int64_t max_iter, double tol) {
-    Run<T> result{.centers = std::move(start)};
+  KMeansRun<T> run(std::vector<T> start, std::int64_t max_iter, double tol) {
+    KMeansRun<T> result{.centers = std::move(start)};
     const auto rows = ctx_.ops<T>().clusters->follow_centers(X_, weights_.view(), labels_.view());
     bool settled = false;   // labels fit the centres
     for (result.n_iter = 0; !settled && result.n_iter < max_iter;) {
@@ -160,17 +152,17 @@ bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::
 
 // The run of the smallest inertia, on rows less their means.
 template <class T>
-Run<T> best_run(const Context& ctx, MatrixView<const T> values, const Moments& moments,
-                const std::vector<double>& weights, const P& params, LegacyRandom& random) {
+KMeansRun<T> best_run(const Context& ctx, MatrixView<const T> values, const Moments& moments,
+                      const std::vector<double>& weights, const P& params, LegacyRandom& random) {
   const double variance = std::accumulate(moments.variance.begin(), moments.variance.end(), 0.0) /
                           static_cast<double>(moments.variance.size());
   Lloyd<T> lloyd(ctx, values, weights, params.n_clusters);
-  std::optional<Run<T>> best;
+  std::optional<KMeansRun<T>> best;
   const std::int64_t runs = runs_of(params.n_init, params.init, kRandomRuns);
   for (std::int64_t i = 0; i < runs; ++i) {
     std::vector<T> start =
         initial_centers<T>(ctx, kName, params.init, values, weights, moments.mean, params.n_clusters, random);
-    Run<T> run = lloyd.run(std::move(start), params.max_iter, params.tol * variance);
+    KMeansRun<T> run = lloyd.run(std::move(start), params.max_iter, params.tol * variance);
     if (!best || (run.inertia < best->inertia && !same_clustering(run.labels, best->labels, params.n_clusters)))
       best = std::move(run);
   }
@@ -206,7 +198,7 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   Matrix<T> scratch;
   const Samples<T> centred = X.then(moments.mean, std::vector<double>(moments.mean.size(), 1.0));
   LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
-  Run<T> best = best_run<T>(ctx, centred.values(ctx, scratch), moments, y.weights, params_, random);
+  KMeansRun<T> best = best_run<T>(ctx, centred.values(ctx, scratch), moments, y.weights, params_, random);
   centers_ = std::move(best.centers), labels_ = std::move(best.labels), inertia_ = best.inertia, n_iter_ = best.n_iter;
   n_features_ = X.n_cols();
   for (std::size_t i = 0; i < centers_.size(); ++i)
@@ -214,6 +206,13 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   if (const std::int64_t found = different_labels(labels_, params_.n_clusters); found < params_.n_clusters)
     ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found,
                          params_.n_clusters));
+}
+
+template <class T>
+KMeansRun<T> k_means_run(const Context& ctx, MatrixView<const T> X, std::span<const double> weights,
+                         std::vector<T> start, std::int64_t max_iter, double tol) {
+  const auto k = static_cast<std::int64_t>(start.size()) / X.cols;
+  return Lloyd<T>(ctx, X, weights, k).run(std::move(start), max_iter, tol);
 }
 
 template <class T>
@@ -225,6 +224,10 @@ std::vector<std::int32_t> k_means_labels(const Context& ctx, MatrixView<const T>
   return best_run<T>(ctx, X, moments, {}, {.n_clusters = n_clusters, .n_init = n_init}, random).labels;
 }
 
+template KMeansRun<float> k_means_run(const Context&, MatrixView<const float>, std::span<const double>,
+                                      std::vector<float>, std::int64_t, double);
+template KMeansRun<double> k_means_run(const Context&, MatrixView<const double>, std::span<const double>,
+                                       std::vector<double>, std::int64_t, double);
 template std::vector<std::int32_t> k_means_labels(const Context&, MatrixView<const double>, std::int64_t, LegacyRandom&,
                                                   std::int64_t);
 template class KMeans<float>;

@@ -1,7 +1,9 @@
 // KMeans: rows into n_clusters clusters around means.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/core/legacy_random.h"
 #include "engine/core/params.h"
@@ -39,6 +41,21 @@ class KMeans final : public CenterClusterer<T> {
 
   KMeansParams params_;
 };
+
+// What one run of Lloyd's iterations finds.
+template <class T>
+struct KMeansRun {
+  std::vector<T> centers;
+  std::vector<std::int32_t> labels;
+  double inertia = 0;
+  std::int64_t n_iter = 0;
+};
+
+// One run from `start` (host, row-major) until no label changes, or the squared moves of the centres sum up to at most
+// `tol`. Empty weights mean 1. Errors: kCancelled.
+template <class T>
+KMeansRun<T> k_means_run(const Context& ctx, MatrixView<const T> X, std::span<const double> weights,
+                         std::vector<T> start, std::int64_t max_iter, double tol);
 
 // The labels of KMeans(n_clusters, n_init) on these rows (device, less their means), with the draws of `random`,
 // which go on from there: where a mixture starts.

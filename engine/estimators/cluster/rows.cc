@@ -1,6 +1,8 @@
 // The estimators of this family, each with the rule by which it uses memory.
 #include "engine/estimators/catalogue_rows.h"
 #include "engine/estimators/cluster/agglomerative_clustering.h"
+#include "engine/estimators/cluster/birch.h"
+#include "engine/estimators/cluster/bisecting_k_means.h"
 #include "engine/estimators/cluster/dbscan.h"
 #include "engine/estimators/cluster/feature_agglomeration.h"
 #include "engine/estimators/cluster/hdbscan.h"
@@ -8,6 +10,7 @@
 #include "engine/estimators/cluster/mean_shift.h"
 #include "engine/estimators/cluster/memory.h"
 #include "engine/estimators/cluster/mini_batch_k_means.h"
+#include "engine/estimators/cluster/optics.h"
 #include "engine/estimators/cluster/spectral_clustering.h"
 
 namespace kedge::engine {
@@ -17,8 +20,12 @@ constexpr const char* kCenters = "the first draw of k-means++, the draws of batc
 void add_cluster(Rows& rows) {
   add<KMeans>(rows, memory::clusters, {16, 3, 4}, {.host_part = kCenters});
   add<MiniBatchKMeans>(rows, memory::clusters, {61, 3, 29}, {.host_part = kCenters});
+  add<BisectingKMeans>(rows, BisectingKMeans<float>::memory, {160, 40, 40},
+                       {.host_part = "the rows of each cluster, and empty clusters"});
   add<DBSCAN>(rows, memory::density, {5, 0, 34},
               {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points"});
+  add<Birch>(rows, Birch<float>::memory, {3, 3, 60}, {.host_part = "the subclusters, and which of them are merged"});
+  add<OPTICS>(rows, OPTICS<float>::memory, {5, 0, 120}, {.host_part = "the order of the rows, and the clusters in it"});
   add<HDBSCAN>(rows, HDBSCAN<float>::memory, {5, 0, 120},
                {.host_part = "the spanning tree of the rows, and the clusters in it"});
   add<AgglomerativeClustering>(rows, AgglomerativeClustering<float>::memory, {1, 0, 48},

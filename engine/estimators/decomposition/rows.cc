@@ -4,6 +4,7 @@
 #include "engine/estimators/decomposition/fast_ica.h"
 #include "engine/estimators/decomposition/incremental_pca.h"
 #include "engine/estimators/decomposition/memory.h"
+#include "engine/estimators/decomposition/nmf.h"
 #include "engine/estimators/decomposition/pca.h"
 #include "engine/estimators/decomposition/random_projection.h"
 #include "engine/estimators/decomposition/truncated_svd.h"
@@ -13,6 +14,7 @@ namespace kedge::engine {
 void add_decomposition(Rows& rows) {
   add<FactorAnalysis>(rows, FactorAnalysis<double>::memory, {38, 1, 6});
   add<FastICA>(rows, FastICA<double>::memory, {260, 1});
+  add<NMF>(rows, NMF<double>::memory, {230, 210});
   add<PCA>(rows, memory::principal_components, {6, 1}, {.host_part = "the sum of the blocks' Gram matrices"});
   add<IncrementalPCA>(rows, memory::incremental_components, {12, 1, 34}, {.host_part = "the stack of each batch"});
   add<TruncatedSVD>(rows, memory::truncated_components, {7, 1});

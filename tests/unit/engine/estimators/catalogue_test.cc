@@ -38,7 +38,7 @@ void expect_all_finite(const schema::Value& value) {
 
 // As scikit-learn: a constant column has no F statistic, and one bin without ends.
 bool may_be_infinite(const std::string& attribute) {
-  return attribute == "scores_" || attribute == "pvalues_" || attribute == "bin_edges_";
+  return attribute == "scores_" || attribute == "pvalues_" || attribute == "bin_edges_" || attribute == "reachability_";
 }
 
 // Fits on all rows of `data`. True if it could; otherwise the error was kBadData and named the estimator.

@@ -87,6 +87,8 @@ bool compares_all_rows(const std::string& estimator) {
                                            "HDBSCAN",
                                            "AgglomerativeClustering",
                                            "MeanShift",
+                                           "OPTICS",
+                                           "Birch",
                                            "TSNE",
                                            "KernelPCA",
                                            "SpectralEmbedding",
@@ -99,6 +101,7 @@ schema::ValueMap small_params(const std::string& estimator) {
   if (estimator == "LassoCV" || estimator == "ElasticNetCV") return {{"alphas", 6}, {"cv", 3}};
   if (estimator == "LogisticRegressionCV") return {{"Cs", 3}, {"cv", 3}};
   if (estimator == "KernelPCA") return {{"n_components", 2}, {"kernel", "rbf"}};
+  if (estimator == "NMF") return {{"n_components", 3}, {"max_iter", 40}};
   if (estimator == "KNNImputer") return {{"n_neighbors", 3}};
   if (estimator == "FunctionTransformer") return {{"func", "log1p"}};
   if (estimator == "IterativeImputer") return {{"max_iter", 2}};
