@@ -253,10 +253,10 @@ tidy() {
 scikit_learn() {
   local version=${1:-$(sed -n 's/^{"version": "\([^"]*\)".*/\1/p;q' tests/estimators/golden/scaling.json)}
   venv=build/sklearn-$version
-  "$venv/bin/python" -c 'import sklearn, pytest, yaml, pandas, polars, pyarrow' 2>/dev/null && return
+  "$venv/bin/python" -c 'import sklearn, imblearn, pytest, yaml, pandas, polars, pyarrow' 2>/dev/null && return
   say "installing scikit-learn $version from PyPI"
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet "scikit-learn==$version" pytest pyyaml pandas polars pyarrow || { say "PyPI does not answer: no live comparison"; return 1; }
+  "$venv/bin/pip" install --quiet "scikit-learn==$version" imbalanced-learn pytest pyyaml pandas polars pyarrow || { say "PyPI does not answer: no live comparison"; return 1; }
 }
 
 # differential [VERSION | --since COMMIT]: every estimator compared with scikit-learn itself, the version of the recorded answers unless another is named;
@@ -269,6 +269,7 @@ differential() {
   say "comparing estimators with scikit-learn, $venv ${which[*]}"
   "$venv/bin/python" tests/estimators/differential.py "${which[@]}"
   "$venv/bin/python" tests/estimators/texts.py
+  "$venv/bin/python" tests/estimators/records.py
   "$venv/bin/python" tests/estimators/sklearn_names.py
   say "cross-validating pipelines on both sides"
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/estimators/pipelines.py

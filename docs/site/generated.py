@@ -4,7 +4,7 @@ import json
 FAMILIES = {   # in the order of the page; a family that is not here comes after them under its own name
     "linear_model": "Linear models", "svm": "Support vectors", "neighbors": "Neighbours", "tree": "Trees", "ensemble": "Forests", "naive_bayes": "Naive Bayes",
     "discriminant_analysis": "Discriminants", "cluster": "Clusters", "decomposition": "Decomposition", "preprocessing": "Preprocessing",
-    "impute": "Missing values", "kernel_approximation": "Kernels", "feature_selection": "Selection", "compose": "Composition",
+    "impute": "Missing values", "kernel_approximation": "Kernels", "feature_selection": "Selection", "over_sampling": "Over-sampling", "under_sampling": "Under-sampling", "compose": "Composition",
     "pipeline": "Composition of features", "dummy": "Baselines",
 }
 

@@ -8,6 +8,8 @@
 
 namespace kedge::engine {
 
+void add_resampling(Rows& rows);
+
 std::span<const CatalogueEntry> catalogue() {
   static const Rows rows = [] {
     Rows all;
@@ -15,7 +17,7 @@ std::span<const CatalogueEntry> catalogue() {
          {add_preprocessing,  add_composition, add_text,      add_selection,    add_kernels,  add_decomposition,
           add_linear,         add_svm,         add_neighbors, add_cluster,      add_manifold, add_mixture,
           add_covariance,     add_outliers,    add_bayes,     add_discriminant, add_trees,    add_boosting,
-          add_neural_network, add_meta,        add_dummy})
+          add_neural_network, add_meta,        add_dummy,     add_resampling})
       add_family(all);
     return all;
   }();

@@ -6,6 +6,7 @@
 
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/resampler.h"
 #include "engine/estimators/row_scores.h"
 #include "engine/job/refuse.h"
 
@@ -40,6 +41,8 @@ StepTraits traits_of(const schema::Step& step, const std::string& path) {
                     .accepts_nan = made->accepts_nan(),
                     .accepts_categories = made->accepts_categories(),
                     .target_kind = made->target_kind()};
+  if (const auto* resampler = resampler_of(*made))
+    traits.resamples = true, traits.drops_weights = !resampler->keeps_weights();
   if (const auto* scorer = dynamic_cast<const RowScorer<double>*>(made.get()))
     traits.row_outputs = scorer->row_outputs();
   const auto* detector = dynamic_cast<const OutlierDetector<double>*>(made.get());
@@ -51,11 +54,18 @@ StepTraits traits_of(const schema::Step& step, const std::string& path) {
 void check_order(const std::vector<schema::Step>& steps, const std::vector<StepTraits>& traits, const std::string& path) {
   const std::vector<std::string> names = step_names(steps);
   const TargetKind wanted = target_kind_of(traits);
+  const StepTraits& last = traits.back();
+  const bool fits_rows =
+      last.classifies || (last.transforms && !last.clusters);   // what it says is not of the rows of the fit
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string here = fmt::format("{}[{}]", path, i);
     if (i + 1 < steps.size() && !traits[i].transforms) {
       refuse(here, fmt::format("{} is a {}, only the last step may be one", traits[i].info->name, traits[i].info->kind));
+    }
+    if (traits[i].resamples && !fits_rows) {
+      refuse(here, fmt::format("{} changes the rows of a fit, so the last step must be a classifier; {} is a {}",
+                               traits[i].info->name, last.info->name, last.info->kind));
     }
     if (steps[i].name.find("__") != std::string::npos) {
       refuse(here + ".name", fmt::format("name '{}' has '__', which parts the names in parameter paths", steps[i].name));

@@ -299,6 +299,9 @@ void check_task(CheckedJob& job, const CheckClock& clock) {
   if (job.spec.select.weights && !job.last().takes_weights) {
     refuse("select.weights", fmt::format("{} takes no sample weights", job.last().info->name));
   }
+  for (const StepTraits& step : job.steps)
+    if (job.spec.select.weights && step.drops_weights)
+      refuse("select.weights", fmt::format("{} makes rows that have no sample weights", step.info->name));
 }
 
 }  // namespace kedge::engine

@@ -7,8 +7,8 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
-#include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
+#include "engine/estimators/resampler.h"
 #include "engine/model_selection/stopwatch.h"
 #include "schemas/value.h"
 
@@ -86,7 +86,7 @@ void in_step(std::size_t step, Work&& work) {
 template <class T>
 struct FittedStep {
   std::shared_ptr<Estimator<T>> estimator;
-  Samples<T> made;
+  FittedRows<T> made;
 };
 
 // Names of a step that is fitted on a content, and of a content that such a step transforms.
@@ -96,7 +96,8 @@ std::string made_name(WorkCache& work, const std::string& fitted, const std::str
 template <class T>
 std::string made_by_fit(WorkCache& work, Estimator<T>& estimator, const std::string& fitted,
                         const std::string& content) {
-  return own_fit_transform(estimator) ? work.name(fitted + " as fitted") : made_name(work, fitted, content);
+  const bool is_other = own_fit_transform(estimator) || resampler_of(estimator);
+  return is_other ? work.name(fitted + " as fitted") : made_name(work, fitted, content);
 }
 
 }  // namespace
@@ -143,23 +144,29 @@ Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std:
 }
 
 template <class T>
-Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
+Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitTarget& y, std::size_t step) {
   const auto work = [&]() -> FittedStep<T> {
     Estimator<T>& estimator = *steps_[step].estimator;
-    if (FitTransformer<T>* const own = own_fit_transform(estimator)) {
-      Samples<T> made = timed(ctx, step, &ChainTimings::fit, [&] { return own->fit_transform(ctx, X, y); });
+    if (own_fit_transform(estimator) || resampler_of(estimator)) {
+      FittedRows<T> made = timed(ctx, step, &ChainTimings::fit, [&] { return fitted_rows(ctx, estimator, X, y); });
       if (ctx.work && !X.content.empty())
-        made.content = made_by_fit(*ctx.work, estimator, fitted_content_[step], X.content);
+        made.X.content = made_by_fit(*ctx.work, estimator, fitted_content_[step], X.content);
       return {steps_[step].estimator, std::move(made)};
     }
-    timed(ctx, step, &ChainTimings::fit, [&] { return estimator.fit(ctx, X, y), 0; });
-    return {steps_[step].estimator, transform(ctx, X, step)};
+    timed(ctx, step, &ChainTimings::fit, [&] { return estimator.fit(ctx, X, y.unweighted()), 0; });
+    return {steps_[step].estimator, {transform(ctx, X, step)}};
   };
-  if (!ctx.work || X.content.empty()) return work().made;
-  fitted_content_[step] = fitted_name(*ctx.work, X.content, steps_[step].key);
-  const auto fitted = ctx.work->get<FittedStep<T>>("fit", fitted_content_[step], work);
-  steps_[step].estimator = fitted->estimator;
-  return fitted->made;
+  FittedRows<T> made;
+  if (!ctx.work || X.content.empty()) {
+    made = work().made;
+  } else {
+    fitted_content_[step] = fitted_name(*ctx.work, X.content, steps_[step].key);
+    const auto fitted = ctx.work->get<FittedStep<T>>("fit", fitted_content_[step], work);
+    steps_[step].estimator = fitted->estimator;
+    made = fitted->made;
+  }
+  y.become(std::move(made.y));
+  return std::move(made.X);
 }
 
 template <class T>
@@ -172,22 +179,23 @@ void Chain<T>::announce(WorkCache& plan, std::string content) const {
 
 template <class T>
 void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
-  Target unweighted;   // weights belong to the last step, as in a scikit-learn pipeline given LAST__sample_weight
-  if (!y.weights.empty()) unweighted = y, unweighted.weights.clear();
+  FitTarget target(y);
   Samples<T> current = X;
   const std::size_t last = steps_.size() - 1;
   const auto fit_step = [&](std::size_t i) {
     ctx.check_stop();
     current = readable(ctx, current, i);
-    require_magnitudes(ctx, steps_[i].name, *steps_[i].estimator, current, y);
+    require_magnitudes(ctx, steps_[i].name, *steps_[i].estimator, current, target.weighted());
     steps_[i].n_features = current.n_cols();
     if (steps_[i].estimator->reads_bins() && !current.table->binned) {
       Stopwatch watch(ctx);
       binned_table(ctx, *current.table);
       timings_.prepare += watch.lap();
     }
-    if (i < last) current = fit_transform(ctx, current, y.weights.empty() ? y : unweighted, i);
-    else timed(ctx, last, &ChainTimings::fit, [&] { return steps_[last].estimator->fit(ctx, current, y), 0; });
+    if (i < last) current = fit_transform(ctx, current, target, i);
+    else
+      timed(ctx, last, &ChainTimings::fit,
+            [&] { return steps_[last].estimator->fit(ctx, current, target.weighted()), 0; });
   };
   for (std::size_t i = 0; i <= last; ++i) in_step(i, [&] { fit_step(i); });
 }

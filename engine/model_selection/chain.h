@@ -15,6 +15,8 @@
 
 namespace kedge::engine {
 
+class FitTarget;
+
 // Seconds on a steady clock, read only after the device has finished.
 struct ChainTimings {
   double prepare = 0;          // binning of tables, before the first fit that reads the bins
@@ -34,8 +36,8 @@ class Chain {
   // What fit() on samples of this content will share with other candidates, into the plan.
   void announce(WorkCache& plan, std::string content) const;
 
-  // Fits every step in order; y's weights go to the last one alone. Errors: those of the estimators; kBadData for a NaN that a
-  // step does not take.
+  // Fits every step in order, each on the rows and classes that resamplers before it leave; y's weights go to the last
+  // one, and to resamplers. Errors: those of the estimators; kBadData for a NaN that a step does not take.
   void fit(const Context& ctx, const Samples<T>& X, const Target& y);
 
   // Scores of the fitted chain, in the order of `scorers`, which fit the kind of the last step.
@@ -63,7 +65,8 @@ class Chain {
   };
   template <class Work>
   auto timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work);
-  Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step);
+  // The rows of the fit as the step leaves them, and with them the target of the next one.
+  Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, FitTarget& y, std::size_t step);
   Samples<T> transform(const Context& ctx, const Samples<T>& given, std::size_t step);
   Samples<T> readable(const Context& ctx, const Samples<T>& X, std::size_t step) const;
 

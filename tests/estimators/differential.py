@@ -24,7 +24,7 @@ from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnit
 FOLDER = pathlib.Path(__file__).parent
 PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
 TABLE = FOLDER / "table.md"
-PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_", "affinity_matrix_", "f_", "initial_imputer_", "imputation_sequence_", "random_state_", "root_", "dummy_leaf_"}   # objects, or other forms of what is there
+PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_", "affinity_matrix_", "f_", "initial_imputer_", "imputation_sequence_", "random_state_", "root_", "dummy_leaf_"}"nn_k_", "sample_indices_"}   # objects, or other forms of what is there
 
 
 def families(names):
@@ -116,6 +116,16 @@ class ScikitLearn:
         from sklearn.neighbors import BallTree, KDTree
         self.numpy, self.version, self.TREES = numpy, sklearn.__version__, (BallTree, KDTree)
         self.classes = dict(all_estimators())
+        self.classes |= self.resamplers()
+
+    def resamplers(self):
+        """Those of imbalanced-learn, if it is there."""
+        try:
+            from imblearn import over_sampling, under_sampling
+        except ImportError:
+            print("imbalanced-learn is not installed: its resamplers are not compared")
+            return {}
+        return {name: getattr(module, name) for module in (over_sampling, under_sampling) for name in module.__all__}
 
     def fitted(self, case, rows, **more):
         import warnings
@@ -183,6 +193,8 @@ class ScikitLearn:
             value = value.tolist()   # whose elements are numpy's own if it holds objects
         if isinstance(value, (list, tuple)):
             return [self.plain(v) for v in value]
+        if isinstance(value, dict):   # of classes, as Kedge has them
+            return {str(self.plain(k)): self.plain(v) for k, v in value.items()}
         return value.item() if isinstance(value, np.generic) else value
 
     def rows(self, case, rows, name, found):
@@ -193,6 +205,9 @@ class ScikitLearn:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return to_rows(self.plain(clone(estimator).fit_transform(self.numpy.array(rows.X), self.numpy.array(rows.y))))
+        if name == "fit_resample":   # the rows, each with the code of its class behind it
+            made, classes = estimator.fit_resample(self.numpy.array(rows.X), self.numpy.array(rows.y))
+            return [[*row, float(rows.classes.index(c))] for row, c in zip(self.plain(made), self.plain(classes))]
         value = getattr(estimator, name)
         return to_rows(self.plain(value(test) if name in METHODS else value))
 
@@ -300,6 +315,8 @@ def main():
         for case in cases_of(family):
             number += 1
             if (options.only and case.estimator not in options.only) or number % shards != shard % shards:
+                continue
+            if sk and not case.error and case.estimator not in sk.classes:
                 continue
             record = None if case.error else golden["cases"][case.id] if options.golden else sk.record(case, Rows(case))
             golden["cases"][case.id] = record

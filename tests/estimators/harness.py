@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, field
 
 DATA_FOLDER = pathlib.Path(__file__).parent.parent / "data" / "estimators"
-METHODS = ("transform", "fit_transform", "predict", "predict_proba", "decision_function", "score_samples")
+METHODS = ("transform", "fit_transform", "predict", "predict_proba", "decision_function", "score_samples", "fit_resample")
 SAMPLE = 120  # numbers of an array that a golden file keeps
 
 

@@ -25,6 +25,7 @@
 #include "engine/estimators/checks.h"
 #include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
+#include "engine/estimators/resampler.h"
 #include "engine/estimators/row_scores.h"
 #include "schemas/codec.h"
 
@@ -210,6 +211,7 @@ class Case {
       if (!host.empty()) ctx_.memory().to_host(host.data(), view.data, host.size() * sizeof(T));
       return matrix(view.rows, {host.begin(), host.end()});
     }
+    if (want == "fit_resample") return resampled();
     if (want == "sparse_rows") return sparse_rows(transformer(steps_.size() - 1).transform(ctx_, rows));
     if (want == "labels") return matrix_of(dynamic_cast<const Clusterer<T>&>(last).labels());
     if (want == "predict") return predict(last, rows);
@@ -229,6 +231,22 @@ class Case {
     const ValueList specs = list(spec_, "steps");
     const auto last = make(std::get<ValueMap>(specs.back().data));
     return fit_transformed(ctx_, *last, last_input_, y_);
+  }
+
+  // The rows that a fit makes of its rows, each with the code of its class behind it.
+  Value resampled() const {
+    const ValueList specs = list(spec_, "steps");
+    const auto last = make(std::get<ValueMap>(specs.back().data));
+    const Resampled<T> made = resampler_of(*last)->fit_resample(ctx_, last_input_, y_);
+    const std::vector<double> host = host_values(ctx_, made.X);
+    const auto d = static_cast<std::size_t>(made.X.n_cols());
+    std::vector<double> rows;
+    for (std::size_t i = 0; i < made.y.codes.size(); ++i) {
+      rows.insert(rows.end(), host.begin() + static_cast<std::ptrdiff_t>(i * d),
+                  host.begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
+      rows.push_back(made.y.codes[i]);
+    }
+    return matrix(made.X.n_rows(), std::move(rows));
   }
 
   Value sparse_rows(const Samples<T>& made) {

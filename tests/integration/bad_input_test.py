@@ -36,12 +36,21 @@ REFUSED = [
     ("unknown builtin", spec(dataset={"builtin": "irises"}), None, None, None, "iris"),
     ("empty pipeline", spec(steps=[]), 400, "INVALID_VALUE", "pipeline", ""),
     ("transformer last", spec(steps=["StandardScaler"]), 400, "INVALID_VALUE", "pipeline[0]", "predicts"),
+    ("resampled rows without a classifier", spec(steps=["SMOTE", "KMeans"], task={"fit": {}}), 400, "INVALID_VALUE", "pipeline[0]",
+     "the last step must be a classifier; KMeans is a clusterer"),
+    ("weights of rows that are made", spec(steps=["SMOTE", "GaussianNB"], select={"weights": "w"}), 400, "INVALID_VALUE", "select.weights",
+     "SMOTE makes rows that have no sample weights"),
+    ("rows changed inside another step", spec(steps=[("FeatureUnion", {"transformer_list": [["more", {"estimator": "SMOTE"}]]}), "GaussianNB"]), 400,
+     "INVALID_VALUE", "pipeline[0].params.transformer_list[0][1]", "must be a step of the job's pipeline"),
+    ("class that cannot be read", spec(steps=[("RandomUnderSampler", {"sampling_strategy": {"1": -2}}), "GaussianNB"]), 400, "INVALID_VALUE",
+     "pipeline[0].params.sampling_strategy", "whole number of rows"),
     ("unknown device", spec(device="tpu"), 400, "INVALID_VALUE", "device", "tpu"),
 ]
 
 NAN = "a,b,y\n1,2,p\n3,,q\n5,6,p\n7,8,q\n"
 ONE_CLASS = "a,b,y\n1,2,p\n3,4,p\n5,6,p\n7,8,p\n"
 HUGE = "a,b,y\n1e308,1,0\n-1e308,2,1\n1e308,3,1\n1e308,4,0\n"
+RARE = "a,b,y\n" + "".join(f"{i},{i % 7},{'q' if i % 8 == 0 else 'p'}\n" for i in range(32))
 TEXT_FEATURE = "a,colour,y\n" + "".join(f"{i},{'red' if i % 3 else 'blue'},{'pq'[i % 2]}\n" for i in range(20))
 
 # name, spec, reason, a word of the message
@@ -54,6 +63,10 @@ FAILED = [
      "Ridge: column 'a' has values up to 1e+308, whose squares are too large for float64"),
     ("knots that fit nowhere", spec(steps=[("SplineTransformer", {"n_knots": 2 ** 52}), "GaussianNB"], task={"fit": {}}), "OUT_OF_MEMORY",
      "SplineTransformer needs at least"),
+    ("class too rare for its neighbours", spec(dataset={"inline": {"csv": RARE}}, steps=["SMOTE", "GaussianNB"], task={"crossValidate": {"cv": 2}}), "BAD_DATA",
+     "SMOTE: class 'q' has 2 rows, must have more than k_neighbors, which is 5"),
+    ("class that the data lack", spec(steps=[("RandomOverSampler", {"sampling_strategy": {"rose": 90}}), "GaussianNB"], task={"fit": {}}), "INVALID_VALUE",
+     'but the data has no class "rose"'),
     ("unknown column", spec(select={"columns": ["sepal"]}), None, "sepal"),
 ]
 

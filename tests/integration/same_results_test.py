@@ -104,6 +104,8 @@ def transformers():
                                             "GaussianNB"], fit)
     yield "IterativeImputer", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("IterativeImputer", imputation_order="random", random_state=1, add_indicator=True), "columns": {"dtypeInclude": "number"}}]),
                                           "GaussianNB"], fit, select={"types": {"when": "date"}})
+    for name in ("SMOTE", "RandomOverSampler", "RandomUnderSampler"):
+        yield name, job(WINE, ["StandardScaler", step(name, random_state=1), "LogisticRegression"], cross_validate(returnTrainScore=True))
     yield "TargetEncoder", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "c", "transformer": step("TargetEncoder", random_state=1, cv=3), "columns": {"dtypeInclude": "category"}}]), "GaussianNB"],
                                cross_validate(), select={"types": {"when": "date"}})
     yield "RFECV", job(IRIS, [step("RFECV", estimator=step("RidgeClassifier"), cv=3), step("SequentialFeatureSelector", estimator=step("GaussianNB"), cv=2), "GaussianNB"], fit)

@@ -11,6 +11,7 @@
 #include "engine/estimators/checks.h"
 #include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
+#include "engine/estimators/resampler.h"
 #include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
@@ -166,6 +167,10 @@ template <class T>
 void NestedTransformer<T>::add_step(const Value& value, const std::string& path) {
   steps_.push_back(step_of(value, path));
   estimators_.push_back(make_nested<T>(steps_.back(), path));
+  if (resampler_of(*estimators_.back()))
+    refuse(ErrorCode::kInvalidValue, path,
+           fmt::format("{} changes the rows of a fit, so it must be a step of the job's pipeline",
+                       steps_.back().estimator));
   if (!dynamic_cast<const Transformer<T>*>(estimators_.back().get())) {
     const std::string& name = steps_.back().estimator;
     refuse(ErrorCode::kInvalidValue, path,

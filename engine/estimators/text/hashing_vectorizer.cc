@@ -15,7 +15,6 @@ namespace {
 
 using P = HashingVectorizerParams;
 constexpr const char* kOwner = "HashingVectorizer";
-constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set = [] {
@@ -66,6 +65,12 @@ std::int32_t murmur_hash(std::string_view bytes, std::uint32_t seed) {
   return static_cast<std::int32_t>(hash ^ hash >> 16);
 }
 
+std::int32_t hashed_column(std::int32_t hash, std::int64_t n_features) {
+  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();   // which has no magnitude
+  return static_cast<std::int32_t>(hash == kLowest ? (2147483647 - (n_features - 1)) % n_features
+                                                   : std::abs(hash) % n_features);
+}
+
 }   // namespace text
 
 template <class T>
@@ -113,8 +118,7 @@ Samples<T> HashingVectorizer<T>::transform(const Context& ctx, const Samples<T>&
       analyzer_.take_apart(documents.texts[i], pieces);
       analyzer_.each_ngram(pieces, [&](std::size_t first, std::size_t n) {
         const std::int32_t hash = text::murmur_hash(pieces.ngram(first, n), 0);
-        const std::int64_t column =
-            hash == kLowest ? (2147483647 - (n_features - 1)) % n_features : std::abs(hash) % n_features;
+        const std::int64_t column = text::hashed_column(hash, n_features);
         found.push_back(2 * column + (params_.alternate_sign && hash < 0));
       });
       std::ranges::sort(found);

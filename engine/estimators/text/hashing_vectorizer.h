@@ -40,6 +40,8 @@ class HashingVectorizer final : public Transformer<T>, public ReadsTexts {
 namespace text {
 // MurmurHash3 (x86, 32 bits), as scikit-learn's FeatureHasher uses it.
 std::int32_t murmur_hash(std::string_view bytes, std::uint32_t seed);
+// The column of a hash among n_features, as there.
+std::int32_t hashed_column(std::int32_t hash, std::int64_t n_features);
 }   // namespace text
 
 }   // namespace kedge::engine

@@ -136,7 +136,7 @@ schema::ValueMap small_params(const std::string& estimator) {
     return params;
   }
   if (estimator.starts_with("Bagging")) return {{"n_estimators", 3}, {"random_state", 1}};
-  if (estimator == "HashingVectorizer") return {{"n_features", 32}};
+  if (estimator == "HashingVectorizer" || estimator == "FeatureHasher") return {{"n_features", 32}};
   if (estimator == "MissingIndicator") return {{"features", "all"}};
   if (estimator == "CategoricalNB") return {{"min_categories", 8}};   // rows without a class may lack categories that others have
   if (estimator == "QuadraticDiscriminantAnalysis") return {{"reg_param", 0.1}};   // without it, a constant column is refused

@@ -262,6 +262,7 @@ LOCAL: dict[str, str] = {
                      "QuantileTransformer", "PowerTransformer", "SimpleImputer", "MissingIndicator", "VarianceThreshold", "DummyClassifier",
                      "DummyRegressor", "IsotonicRegression", "NearestCentroid", "CountVectorizer", "TfidfVectorizer", "TfidfTransformer"), ONE_PASS),
     "HashingVectorizer": NO_DATA,
+    **dict.fromkeys(("DictVectorizer", "FeatureHasher"), "its rows are dictionaries, and no table"),
     "FunctionTransformer": "its functions are Python's",
     **dict.fromkeys(("KNeighborsClassifier", "KNeighborsRegressor", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "KernelDensity",
                      "NearestNeighbors", "KNNImputer"), KEEPS_X),
@@ -272,6 +273,7 @@ LOCAL: dict[str, str] = {
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
     "UMAP": "it is not one of scikit-learn's",
+    **dict.fromkeys(("SMOTE", "RandomOverSampler", "RandomUnderSampler"), "it is one of imbalanced-learn's"),
 }
 # Of those that are filled, whose fit_transform() is not fit() and transform().
 OTHERWISE = {"TargetEncoder": "fit_transform encodes each part of the rows by the others, and the model that comes back has the encoding of all"}
