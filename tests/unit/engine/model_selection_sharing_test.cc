@@ -133,7 +133,8 @@ const std::vector<Sharing> kCases = {
      .scorer = "neg_log_loss",
      .kind = "logistic fits"},
     {.name = "LogisticByFeatures",
-     .steps = R"([{"estimator": "PCA", "params": {"n_components": 3}}, {"estimator": "LogisticRegression", "params": {"C": ?}}])",
+     .steps =
+         R"([{"estimator": "PCA", "params": {"n_components": 3}}, {"estimator": "LogisticRegression", "params": {"C": ?}}])",
      .values = {"10.0", "1.0", "0.1"},
      .scorer = "neg_log_loss",
      .kind = "logistic fits"},
@@ -172,7 +173,8 @@ const std::vector<Sharing> kCases = {
      .n_cols = 32,
      .kind = "neighbours"},
     {.name = "NeighboursAfterAScaler",
-     .steps = R"([{"estimator": "StandardScaler"}, {"estimator": "KNeighborsClassifier", "params": {"n_neighbors": ?}}])",
+     .steps =
+         R"([{"estimator": "StandardScaler"}, {"estimator": "KNeighborsClassifier", "params": {"n_neighbors": ?}}])",
      .values = {"3", "11"},
      .scorer = "neg_log_loss",
      .kind = "neighbours"},
@@ -225,6 +227,26 @@ const std::vector<Sharing> kCases = {
      .values = {"null", "\"balanced\""},
      .scorer = "accuracy",
      .kind = "ridge problem",
+     .pieces = 2},
+    {.name = "NeighboursOfRowsThatSmoteMade",   // which are made once a fold, with their classes
+     .steps =
+         R"([{"estimator": "SMOTE", "params": {"random_state": 0}}, {"estimator": "KNeighborsClassifier", "params": {"n_neighbors": ?}}])",
+     .values = {"1", "4", "7"},
+     .scorer = "accuracy",
+     .kind = "fit"},
+    {.name = "RidgeClassifierOfChosenRows",
+     .steps =
+         R"([{"estimator": "StandardScaler"}, {"estimator": "RandomUnderSampler"}, {"estimator": "RidgeClassifier", "params": {"alpha": ?}}])",
+     .values = kAlphas,
+     .scorer = "accuracy",
+     .kind = "fit",
+     .pieces = 2},
+    {.name = "SmoteByNeighbours",
+     .steps =
+         R"([{"estimator": "SMOTE", "params": {"random_state": 0, "k_neighbors": ?}}, {"estimator": "GaussianNB"}])",
+     .values = {"2", "5"},
+     .scorer = "accuracy",
+     .kind = "fit",
      .pieces = 2},
     {.name = "Lasso", .steps = one("Lasso", R"("alpha": ?)"), .values = kSmallAlphas, .scorer = "r2", .kind = "gram"},
     {.name = "ElasticNetByRatio",
