@@ -32,8 +32,8 @@ std::array<std::pair<std::string_view, std::string*>, 6> fields_of(ObjectStore& 
 
 void check(const std::filesystem::path& file, std::size_t number, const ObjectStore& store) {
   const auto fail = [&](const std::string& problem) { refuse(file, fmt::format("store {}: {}", number, problem)); };
-  if (!is_object_url(store.prefix) && !store.prefix.starts_with("hf://"))
-    fail(fmt::format("prefix is '{}', must begin with s3://, gs:// or hf://", store.prefix));
+  if (!is_object_url(store.prefix) && !store.prefix.starts_with("hf://") && !store.prefix.starts_with("sklearn://"))
+    fail(fmt::format("prefix is '{}', must begin with s3://, gs://, hf:// or sklearn://", store.prefix));
   const bool is_http = store.endpoint.starts_with("http://") || store.endpoint.starts_with("https://");
   if (!store.endpoint.empty() && (!is_http || store.endpoint.back() == '/'))
     fail(fmt::format("endpoint is '{}', must be http:// or https:// and a host, without a slash at the end",

@@ -20,6 +20,18 @@ using schema::ErrorCode;
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 16;
 constexpr std::size_t kBlockColumns = 16;   // of float32 a line of the cache
 
+// Texts that are written as their differences, which the library does not decode into a dictionary.
+bool has_deltas(const parquet::FileMetaData& file, int leaf) {
+  for (int g = 0; g < file.num_row_groups(); ++g) {
+    const auto group = file.RowGroup(g);
+    const auto chunk = group->ColumnChunk(leaf);   // its list lives no longer than it does
+    for (const parquet::Encoding::type encoding : chunk->encodings())
+      if (encoding == parquet::Encoding::DELTA_BYTE_ARRAY || encoding == parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY)
+        return true;
+  }
+  return false;
+}
+
 class ParquetTable final : public TableSource {
  public:
   explicit ParquetTable(std::string_view file) : file_(file) {
@@ -91,7 +103,8 @@ class ParquetTable final : public TableSource {
     properties.set_pre_buffer(false);
     const parquet::SchemaDescriptor& leaves = *reader->metadata()->schema();
     for (int i = 0; i < leaves.num_columns(); ++i)
-      if (leaves.Column(i)->physical_type() == parquet::Type::BYTE_ARRAY) properties.set_read_dictionary(i, true);
+      if (leaves.Column(i)->physical_type() == parquet::Type::BYTE_ARRAY && !has_deltas(*reader->metadata(), i))
+        properties.set_read_dictionary(i, true);
     return checked(parquet::arrow::FileReader::Make(pool, std::move(reader), properties));
   }
 

@@ -15,9 +15,12 @@
 #include "server/data/content_references.h"
 #include "server/data/fetch_url.h"
 #include "server/data/hugging_face.h"
+#include "server/data/object_store.h"
+#include "server/data/sklearn_sets.h"
 #include "server/data/source_steps.h"
 #include "server/data/sources.h"
 #include "server/data/tenant_bytes.h"
+#include "server/data/url_pattern.h"
 
 namespace kedge::server {
 namespace {
@@ -34,6 +37,26 @@ std::string key_of(const schema::OpenmlRef& ref, const DataOptions& options) {
   return fmt::format("openml {} version {} name {}", options.openml_url, ref.version, ref.name);
 }
 
+// False: it may name several. Errors: kInvalidValue for what is no address.
+bool names_one_file(const schema::UrlRef& ref) {
+  if (is_hub_url(ref.url)) {
+    split_hub_url(ref.url);
+    return false;
+  }
+  if (is_object_url(ref.url)) return !is_pattern(split_object_url(ref.url));
+  if (is_sklearn_url(ref.url)) {
+    engine::require(same_ignoring_case(ref.format, "csv"), ErrorCode::kInvalidValue,
+                    "url: format is '{}', a set of scikit-learn's has its own and needs none", ref.format);
+    return !sklearn_set(ref.url).name.empty();
+  }
+  if (!is_url_pattern(ref.url)) {
+    split_url(ref.url);
+    return true;
+  }
+  for (const std::string& url : expand_url_pattern(ref.url)) split_url(url);
+  return false;
+}
+
 std::string key_of(const schema::UrlRef& ref, const DataOptions& options) {
   const auto is = [&](const char* format) { return same_ignoring_case(ref.format, format); };
   engine::require(is("csv") || is("arff") || is("libsvm") || is_arrow_format(ref.format), ErrorCode::kInvalidValue,
@@ -41,13 +64,7 @@ std::string key_of(const schema::UrlRef& ref, const DataOptions& options) {
   const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
   engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
   const std::string key = fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, ref.url, ref.target);
-  const bool is_hub = is_hub_url(ref.url);
-  if (!is_hub && !is_object_url(ref.url)) {
-    split_url(ref.url);
-    return key;
-  }
-  if (is_hub) split_hub_url(ref.url);
-  const bool is_one = !is_hub && !is_pattern(split_object_url(ref.url));
+  const bool is_one = names_one_file(ref);
   engine::require(is_one || ref.sha256.empty(), ErrorCode::kInvalidValue,
                   "url: sha256 is of one file, '{}' may name several", ref.url);
   const ObjectStore* const store = store_of(options.stores, ref.url);   // another one has another file of that name
@@ -76,7 +93,8 @@ std::string reference_key(const schema::DatasetRef& ref, const DataOptions& opti
 
 bool is_exact(const schema::DatasetRef& ref) {
   if (const auto* openml = std::get_if<schema::OpenmlRef>(&ref.source)) return openml->id != 0 || openml->version != 0;
-  if (const auto* url = std::get_if<schema::UrlRef>(&ref.source)) return !url->sha256.empty();
+  if (const auto* url = std::get_if<schema::UrlRef>(&ref.source))
+    return !url->sha256.empty() || is_sklearn_url(url->url);
   return true;
 }
 

@@ -35,8 +35,9 @@ constexpr std::size_t kLook = 512;
 
 void refuse_what_is_not_text(std::string_view bytes, std::string_view source) {
   for (const Mark& mark : kMarks)
-    engine::require(bytes.size() < mark.at || !bytes.substr(mark.at).starts_with(mark.bytes), schema::ErrorCode::kInvalidValue,
-                    "{} is {}: a data set must be text, or behind a URL gzip of text", source, mark.name);
+    engine::require(bytes.size() < mark.at || !bytes.substr(mark.at).starts_with(mark.bytes),
+                    schema::ErrorCode::kInvalidValue, "{} is {}: a data set must be text, or text that is packed once",
+                    source, mark.name);
   engine::require(bytes.substr(0, kLook).find('\0') == std::string_view::npos, schema::ErrorCode::kInvalidValue,
                   "{} is not text: it has zero bytes", source);
 }

@@ -36,7 +36,7 @@ ParallelOptions parse_options(const SourceContext& context);
 // archive and for what is not text.
 void parse_text(std::string_view text, const std::string& format, const ParseRequest& request);
 
-// The same of a file, which may be Parquet or Arrow (by its content, too) or packed by gzip or zstd. Within
+// The same of a file, which may be Parquet or Arrow (by its content, too) or packed by gzip, zstd or bzip2. Within
 // options.max_download_bytes.
 void parse_file(const std::filesystem::path& file, const std::string& format, const ParseRequest& request,
                 const SourceContext& context);

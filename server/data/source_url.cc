@@ -1,15 +1,19 @@
-// A file behind a URL or in an object store, plain or packed, and the files that a pattern names in one or on the
-// Hugging Face Hub.
+// A file behind a URL or in an object store, plain or packed, and the files that a pattern names in one, on the
+// Hugging Face Hub, or behind URLs.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "crypto/digest.h"
 #include "engine/core/require.h"
 #include "server/data/hugging_face.h"
 #include "server/data/join_tables.h"
+#include "server/data/mapped_text.h"
 #include "server/data/object_store.h"
+#include "server/data/sklearn_sets.h"
 #include "server/data/source_steps.h"
+#include "server/data/url_pattern.h"
 
 namespace kedge::server {
 namespace {
@@ -124,11 +128,143 @@ AcquiredDataset acquire_files(const UrlRef& ref, const std::string& key, const S
   return acquired;
 }
 
+// The files of a pattern of URLs. No list says what there is, so each is asked: where none has changed, nothing comes.
+class Addresses {
+ public:
+  Addresses(const UrlRef& ref, const SourceContext& context)
+      : ref_(ref), context_(context), urls_(expand_url_pattern(ref.url)), texts_(urls_.size()), fetched_(urls_.size()) {
+    for (RemovedFile& text : texts_) text.path = context.store.temporary_path();
+  }
+
+  // False: they are what they were when these ETags came.
+  bool fetch(const std::string& known_etags) {
+    std::vector<std::string> etags = split(known_etags);
+    etags.resize(urls_.size());
+    for (std::size_t i = 0; i < urls_.size(); ++i) fetch_one(i, etags[i]);
+    const auto is_old = [](const Fetched& one) { return one.not_modified; };
+    if (std::ranges::all_of(fetched_, is_old)) return false;
+    for (std::size_t i = 0; i < urls_.size(); ++i)
+      if (is_old(fetched_[i])) fetch_one(i, "");
+    return true;
+  }
+
+  std::string etags() const {
+    std::string all;
+    for (const Fetched& one : fetched_) {
+      const bool is_plain = one.etag.find_first_of("\t\n") == std::string::npos;
+      all += (is_plain ? one.etag : "") + kBetween;
+    }
+    return all;
+  }
+
+  std::string digest() const {
+    std::string all;
+    for (const Fetched& one : fetched_) all += one.digest + "\n";
+    return crypto::hex_digest(crypto::DigestKind::kSha256, all);
+  }
+
+  void make(const std::filesystem::path& output) const {
+    std::deque<RemovedFile> parsed;
+    std::vector<TablePartFile> parts;
+    for (std::size_t i = 0; i < urls_.size(); ++i) {
+      parsed.push_back({context_.store.temporary_path()});
+      parts.push_back({base_name(urls_[i]), parsed.back().path});
+      parse_file(texts_[i].path, ref_.format,
+                 {.source = parts.back().name, .output = parts.back().file, .parallel = {.stop = context_.stop}},
+                 context_);
+    }
+    join_tables(parts, output, describe(ref_));
+  }
+
+ private:
+  static constexpr char kBetween = '\t';   // an ETag has none
+
+  static std::vector<std::string> split(const std::string& etags) {
+    std::vector<std::string> each;
+    for (std::size_t start = 0; start < etags.size();) {
+      const std::size_t end = std::min(etags.find(kBetween, start), etags.size());
+      each.push_back(etags.substr(start, end - start));
+      start = end + 1;
+    }
+    return each;
+  }
+
+  void fetch_one(std::size_t i, const std::string& etag) {
+    const auto progress = [&](std::int64_t done, std::int64_t) { download_progress(context_.emit)(came_ + done, 0); };
+    const FetchRequest request{
+        .what = base_name(urls_[i]), .url = urls_[i], .expected = "", .etag = etag, .trace = context_.trace};
+    fetched_[i] = context_.fetcher.to_file(request, texts_[i].path, progress, context_.stop);
+    came_ += fetched_[i].bytes;
+    engine::require(came_ <= context_.options.max_download_bytes, schema::ErrorCode::kInvalidValue,
+                    "'{}': its files have more than {} bytes, the limit", ref_.url,
+                    context_.options.max_download_bytes);
+  }
+
+  const UrlRef& ref_;
+  const SourceContext& context_;
+  const std::vector<std::string> urls_;
+  std::deque<RemovedFile> texts_;
+  std::vector<Fetched> fetched_;
+  std::int64_t came_ = 0;
+};
+
+AcquiredDataset acquire_addresses(const UrlRef& ref, const std::string& key, const SourceContext& context) {
+  auto known = context.store.find(key);
+  Addresses addresses(ref, context);
+  const Stopwatch download;
+  if (!addresses.fetch(known ? known->etag : ""))
+    return {.path = context.store.path(known->file),
+            .hold = std::move(known->hold),
+            .download_seconds = download.seconds()};
+  AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = true};
+  const std::string file = file_name(ref, addresses.digest(), context);
+  acquired.path = context.store.path(file);
+  const Stopwatch parse;
+  acquired.hold = context.store.ensure(file, [&] { addresses.make(acquired.path); }, context.stop);
+  acquired.parse_seconds = parse.seconds();
+  context.store.index().put(key, {file, addresses.etags()});
+  return acquired;
+}
+
+// A set of scikit-learn's: one file with a known digest, made a table with names.
+AcquiredDataset acquire_sklearn_set(const UrlRef& ref, const std::string& key, const SourceContext& context) {
+  const SklearnSet& set = sklearn_set(ref.url);
+  const ObjectStore* const mirror = store_of(context.options.stores, ref.url);
+  const std::string host = mirror && !mirror->endpoint.empty() ? mirror->endpoint : "https://ndownloader.figshare.com";
+  const RemovedFile packed{context.store.temporary_path()};
+  const FetchRequest request{.what = std::string(set.file),
+                             .url = host + std::string(set.address),
+                             .expected = ref.sha256.empty() ? std::string(set.sha256) : ref.sha256,
+                             .trace = context.trace};
+  const Stopwatch download;
+  const Fetched fetched = context.fetcher.to_file(request, packed.path, download_progress(context.emit), context.stop);
+  AcquiredDataset acquired{.download_seconds = download.seconds(), .cold = true};
+  const std::string file = file_name(ref, fetched.digest, context);
+  acquired.path = context.store.path(file);
+  const auto make = [&] {
+    const Stopwatch parse;
+    const RemovedFile csv{context.store.temporary_path()};
+    write_sklearn_table(set, MappedText(packed.path).text(), csv.path, context.options.max_download_bytes);
+    parse_file(csv.path, "csv",
+               {.source = request.what,
+                .output = acquired.path,
+                .describe = describe(ref),
+                .parallel = parse_options(context)},
+               context);
+    acquired.parse_seconds = parse.seconds();
+  };
+  acquired.hold = context.store.ensure(file, make, context.stop);
+  context.store.index().put(key, {file, ""});
+  return acquired;
+}
+
 }  // namespace
 
 AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
   if (is_hub_url(ref.url) || (is_object_url(ref.url) && is_pattern(split_object_url(ref.url))))
     return acquire_files(ref, key, context);
+  if (is_sklearn_url(ref.url)) return acquire_sklearn_set(ref, key, context);
+  if (!is_object_url(ref.url) && is_url_pattern(ref.url)) return acquire_addresses(ref, key, context);
   const auto known = context.store.find(key);
   const RemovedFile text{context.store.temporary_path()};
   const Stopwatch download;

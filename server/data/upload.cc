@@ -42,6 +42,12 @@ std::optional<engine::DatasetFile> open_table(const std::filesystem::path& file)
   }
 }
 
+// As gzip, zstd and bzip2 begin.
+bool may_be_packed(std::string_view first) {
+  constexpr std::string_view kBzip2 = "BZh";
+  return first.front() == '\x1f' || first.front() == '\x28' || kBzip2.starts_with(first.substr(0, kBzip2.size()));
+}
+
 }  // namespace
 
 Uploads::Upload::Upload(Uploads& uploads, const std::string& tenant, UploadInfo info, std::uint64_t announced)
@@ -94,8 +100,7 @@ bool Uploads::Upload::move_sent_to(const std::filesystem::path& file) {
 void Uploads::Upload::keep_sent(std::string_view bytes) {
   if (sent_path_.empty() || bytes.empty()) return;
   const bool is_first = static_cast<std::int64_t>(bytes.size()) == info_.bytes;
-  if (is_first && info_.format != "npy" && bytes.front() != '\x1f' &&
-      bytes.front() != '\x28') {   // as gzip and zstd begin
+  if (is_first && info_.format != "npy" && !may_be_packed(bytes)) {
     part_ = sent_path_;
     return;
   }

@@ -1,6 +1,7 @@
-// gzip by ISA-L, zstd by its own library, both piece by piece and within a bound on what they become.
+// gzip by ISA-L, zstd and bzip2 by their own libraries, piece by piece and within a bound on what they become.
 #include "server/data/upload_decoder.h"
 
+#include <bzlib.h>
 #include <fmt/format.h>
 #include <zstd.h>
 
@@ -22,8 +23,21 @@ using schema::ErrorCode;
 
 constexpr std::size_t kMagicBytes = 4, kHeadBytes = std::size_t{64} << 10;
 constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
+constexpr std::size_t kBzip2MagicBytes =
+    10;   // "BZh", the size of a block, and how a block or the end of an empty stream begins
 constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;   // that any stream may become
 constexpr int kWindowLog = 24;   // 16 MiB: what levels up to 19 use, and twice that
+
+bool looks_like_bzip2(std::string_view head) {
+  constexpr std::size_t kLevel = 3, kBlock = 4;
+  return head.size() >= kBzip2MagicBytes && head.starts_with("BZh") && head[kLevel] >= '1' && head[kLevel] <= '9' &&
+         (head.substr(kBlock).starts_with("1AY&SY") || head.substr(kBlock).starts_with("\x17rE8P\x90"));
+}
+
+void require_not_bomb(std::uint64_t made, std::uint64_t taken) {
+  if (made > kFreeBytes && made / kMostInflation > taken)
+    throw InflateError{fmt::format("it becomes more than {} times as large as it is", kMostInflation)};
+}
 
 bool starts_with_word(std::string_view line, std::string_view word) {
   return line.size() >= word.size() && same_ignoring_case(line.substr(0, word.size()), word);
@@ -86,8 +100,7 @@ class UploadDecoder::Zstd final : public Codec {
       if (ZSTD_isError(left_)) throw InflateError{ZSTD_getErrorName(left_)};
       taken_ += in.pos - before;
       made_ += out.pos;
-      if (made_ > kFreeBytes && made_ / kMostInflation > taken_)
-        throw InflateError{fmt::format("it becomes more than {} times as large as it is", kMostInflation)};
+      require_not_bomb(made_, taken_);
       if (out.pos > 0) sink({piece_.data(), out.pos});
       is_full = out.pos == out.size && left_ != 0;
     }
@@ -102,14 +115,66 @@ class UploadDecoder::Zstd final : public Codec {
   std::uint64_t taken_ = 0, made_ = 0;
 };
 
+// Several streams in a row count as one, as bzip2's own tool reads them and parallel ones write them.
+class UploadDecoder::Bzip2 final : public Codec {
+ public:
+  Bzip2() : piece_(kPieceBytes) {}
+  ~Bzip2() override { end(); }
+  Bzip2(const Bzip2&) = delete;
+  void feed(std::string_view bytes, const Sink& sink) override {
+    std::string in(bytes);   // the library wants it writable
+    stream_.next_in = in.data();
+    stream_.avail_in = static_cast<unsigned>(in.size());
+    bool is_full = false;
+    while (stream_.avail_in > 0 || is_full) {
+      begin();
+      const unsigned before = stream_.avail_in;
+      stream_.next_out = piece_.data();
+      stream_.avail_out = static_cast<unsigned>(piece_.size());
+      const int status = BZ2_bzDecompress(&stream_);
+      if (status == BZ_MEM_ERROR) throw std::bad_alloc();
+      if (status != BZ_OK && status != BZ_STREAM_END)
+        throw InflateError{status == BZ_DATA_ERROR ? "its checksum or a block is wrong"
+                                                   : "no bzip2 stream where one should begin"};
+      taken_ += before - stream_.avail_in;
+      const std::size_t made = piece_.size() - stream_.avail_out;
+      made_ += made;
+      require_not_bomb(made_, taken_);
+      if (made > 0) sink({piece_.data(), made});
+      is_full = status == BZ_OK && stream_.avail_out == 0;
+      if (status == BZ_STREAM_END) end();
+    }
+  }
+  bool complete() const override { return !is_open_ && taken_ > 0; }
+  const char* name() const override { return "bzip2"; }
+
+ private:
+  static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+  void begin() {
+    if (is_open_) return;
+    if (BZ2_bzDecompressInit(&stream_, 0, 0) != BZ_OK) throw std::bad_alloc();
+    is_open_ = true;
+  }
+  void end() {
+    if (is_open_) BZ2_bzDecompressEnd(&stream_);
+    is_open_ = false;
+  }
+
+  bz_stream stream_{};
+  std::vector<char> piece_;
+  bool is_open_ = false;
+  std::uint64_t taken_ = 0, made_ = 0;
+};
+
 UploadDecoder::UploadDecoder(std::string name) : name_(std::move(name)) {}
 UploadDecoder::~UploadDecoder() = default;
 
 void UploadDecoder::feed(std::string_view bytes, const Sink& sink) {
   if (is_known_) return decode(bytes, sink);
   head_.append(bytes);
-  if (head_.size() < kMagicBytes) return;
+  if (head_.size() < (head_.starts_with("BZh") ? kBzip2MagicBytes : kMagicBytes)) return;
   if (looks_like_gzip(head_)) codec_ = std::make_unique<Gzip>();
+  if (looks_like_bzip2(head_)) codec_ = std::make_unique<Bzip2>();
   if (head_.starts_with(kZstdMagic)) codec_ = std::make_unique<Zstd>();
   is_known_ = true;
   decode(std::exchange(head_, {}), sink);
@@ -131,7 +196,7 @@ void UploadDecoder::finish(const Sink& sink) {
 }
 
 bool is_packed(std::string_view head) {
-  return looks_like_gzip(head) || head.starts_with(kZstdMagic);
+  return looks_like_gzip(head) || head.starts_with(kZstdMagic) || looks_like_bzip2(head);
 }
 
 std::string decoded_head(std::string_view bytes) {
@@ -167,7 +232,7 @@ std::string format_of_content(std::string_view head) {
 }
 
 std::string_view without_coding(std::string_view file_name) {
-  for (const std::string_view coding : {".gz", ".zst"})
+  for (const std::string_view coding : {".gz", ".zst", ".bz2"})
     if (file_name.ends_with(coding)) return file_name.substr(0, file_name.size() - coding.size());
   return file_name;
 }

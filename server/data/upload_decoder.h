@@ -1,4 +1,5 @@
-// The bytes of an upload as they are meant: gzip and zstd are decoded, known by their first bytes; everything else passes.
+// The bytes of an upload as they are meant: gzip, zstd and bzip2 are decoded, known by their first bytes; everything
+// else passes.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ class UploadDecoder {
   struct Codec;
   class Gzip;
   class Zstd;
+  class Bzip2;
   void decode(std::string_view bytes, const Sink& sink);
 
   const std::string name_;
@@ -32,7 +34,7 @@ class UploadDecoder {
   std::unique_ptr<Codec> codec_;   // null: bytes pass as they are
 };
 
-// By gzip or zstd.
+// By gzip, zstd or bzip2.
 bool is_packed(std::string_view head);
 
 // The beginning of such bytes, decoded: at most 64 KiB, empty where they are damaged.
@@ -42,7 +44,7 @@ std::string decoded_head(std::string_view bytes);
 // it could be anything.
 std::string format_of_content(std::string_view head);
 
-// A file name without .gz or .zst at its end.
+// A file name without .gz, .zst or .bz2 at its end.
 std::string_view without_coding(std::string_view file_name);
 
 }  // namespace kedge::server

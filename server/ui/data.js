@@ -40,7 +40,7 @@ function Drop({ onFiles }) {
       </svg>
     <p><strong>Drop files here</strong>, or <button type="button" class="link"
       onClick=${() => input.current.click()}>choose them</button></p>
-      <p class="dim">CSV, ARFF, libsvm, NPY, NPZ, Parquet or Arrow, also packed by gzip or zstd</p>
+      <p class="dim">CSV, ARFF, libsvm, NPY, NPZ, Parquet or Arrow, also packed by gzip, zstd or bzip2</p>
     <input ref=${input} type="file" multiple class="hidden" tabindex="-1" aria-label="Files to upload"
       onChange=${(e) => { onFiles([...e.target.files]); e.target.value = ''; }} /></div>`;
 }

@@ -204,9 +204,8 @@ export function JobView({ id }) {
       ${result.warnings.length === 1 ? 'A warning' : `${result.warnings.length} warnings`}</strong><ul>
       ${result.warnings.map((text) => html`<li key=${text}>${text}</li>`)}</ul></div>`}
     <div class="cards"><${Progress} job=${job} events=${events} />
-      ${result && html`<${Search} result=${result} /><${Folds} result=${result} /><${Evaluation}
-        evaluation=${result.evaluation} /><${Inspections} result=${result} /><${Points} job=${job} /><${Fitted}
-        result=${result} /><${Stages} timings=${result.timings} />
+      ${result && html`<${Search} result=${result} /><${Inspections} result=${result} /><${Points} job=${job} />
+        <${Folds} result=${result} /><${Evaluation} evaluation=${result.evaluation} /><${Fitted} result=${result} /><${Stages} timings=${result.timings} />
         <${Memory} memory=${result.memory} />`}
       <${Steps} job=${job} /><${Artifacts} job=${job} /><${Description} spec=${job.spec} /><${Events}
         events=${events} /></div>`;

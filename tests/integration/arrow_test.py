@@ -134,6 +134,10 @@ class SameAsCsv(Server):
                 with self.subTest(version=version, way=way):
                     body = parquet_bytes(self.arrow, use_dictionary=False, column_encoding=way, data_page_version=version, data_page_size=2000)
                     self.assert_same(self.table("t", body), self.csv)
+            for texts in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+                with self.subTest(version=version, texts=texts):
+                    body = parquet_bytes(self.arrow, use_dictionary=["id"], column_encoding={"word": texts}, data_page_version=version, row_group_size=1000)
+                    self.assert_same(self.table("t", body), self.csv)
             body = parquet_bytes(self.arrow, use_dictionary=True, data_page_version=version, dictionary_pagesize_limit=64)
             self.assert_same(self.table("t", body), self.csv)   # the dictionary is too small: later pages are plain
 

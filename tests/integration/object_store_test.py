@@ -273,7 +273,7 @@ class Stores(unittest.TestCase):
         self.assertIn("chmod 600", self.refused(store, 0o644))
         self.assertIn("there is no setting 'keys'", self.refused(store + 'keys = "x"\n'))
         self.assertIn("go together", self.refused(store + 'access-key-id = "x"\n'))
-        self.assertIn("must begin with s3://, gs:// or hf://", self.refused('[[store]]\nprefix = "data"\n'))
+        self.assertIn("must begin with s3://, gs://, hf:// or sklearn://", self.refused('[[store]]\nprefix = "data"\n'))
         self.assertIn("endpoint", self.refused(store + 'endpoint = "minio"\n'))
         self.assertIn("must have [[store]] tables", self.refused("x = 1\n"))
         self.assertIn("line 1", self.refused("[[store\n"))

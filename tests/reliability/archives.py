@@ -60,7 +60,7 @@ def archives(long):
             "/escape.zip": (zipped("../../escape.csv"), []), "/overlap.zip": (zipped("a.csv") + zipped("a.csv"), []), "/encrypted.zip": (zipped("a.csv", flags=1), []),
             "/bomb.zip": (zipped("a.csv", content=b"0" * 64 * MIB), []), "/nested.zip": (zipped("b.zip", content=zipped("c.zip", content=zipped("d.csv"))), []),
             "/many.zip": (zipped(*(f"{i}.csv" for i in range(20_000)), content=b""), []), "/empty.zip": (zipped(), []),
-            "/bz2": (bz2.compress(good), []), "/xz": (lzma.compress(good), []), "/zst": (b"\x28\xb5\x2f\xfd" + bytes(100), []), "/7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), []),
+            "/cut.bz2": (bz2.compress(good)[:-9], []), "/bomb.bz2": (bz2.compress(b"0" * 512 * MIB), []), "/xz": (lzma.compress(good), []), "/zst": (b"\x28\xb5\x2f\xfd" + bytes(100), []), "/7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), []),
             "/nested.gz": (gzip.compress(gzip.compress(good)), []), "/wrong-crc.gz": (bytes(wrong_crc), []), "/cut.gz": (gzip.compress(good)[:-9], []),
             "/bomb.gz": (huge, []), "/coded-bomb": (huge, coded), "/twice-coded": (gzip.compress(gzip.compress(huge)), coded),
             "/many-members.gz": (gzip.compress(b"", mtime=0) * (1_000_000 if long else 200_000), []), "/zeros": (bytes(MIB), []), "/zeros.gz": (gzip.compress(bytes(MIB)), [])}

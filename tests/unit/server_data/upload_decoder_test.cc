@@ -1,6 +1,7 @@
 // Uploads that are packed, known by their first bytes; and the format of what names none.
 #include "server/data/upload_decoder.h"
 
+#include <bzlib.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -14,6 +15,14 @@ namespace {
 std::string zstd(const std::string& text) {
   std::string out(ZSTD_compressBound(text.size()), '\0');
   out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  return out;
+}
+
+std::string bzip2(std::string text) {
+  std::string out(text.size() + text.size() / 50 + 700, '\0');
+  auto size = static_cast<unsigned>(out.size());
+  BZ2_bzBuffToBuffCompress(out.data(), &size, text.data(), static_cast<unsigned>(text.size()), 9, 0, 0);
+  out.resize(size);
   return out;
 }
 
@@ -38,31 +47,40 @@ schema::Error error_of(const std::string& bytes) {
 }
 
 TEST(UploadDecoder, PassesPlainBytesAsTheyAre) {
-  for (const char* text : {"", "a", "abc", "abcd", "a,b\n1,2\n"})
+  for (const char* text : {"", "a", "abc", "abcd", "a,b\n1,2\n", "BZh", "BZh9 is a name\n", "BZh91AY"})
     for (const std::size_t piece : {1U, 3U, 100U}) EXPECT_EQ(decoded(text, piece), text);
 }
 
-TEST(UploadDecoder, DecodesGzipAndZstdInPiecesOfAnySize) {
+TEST(UploadDecoder, DecodesWhatIsPackedInPiecesOfAnySize) {
   const std::string text = "a,b\n1,2\n3,4\n";
   for (const std::size_t piece : {1U, 2U, 5U, 1000U}) {
     EXPECT_EQ(decoded(gzip(text), piece), text);
     EXPECT_EQ(decoded(zstd(text), piece), text);
+    EXPECT_EQ(decoded(bzip2(text), piece), text);
+    EXPECT_EQ(decoded(bzip2(text) + bzip2("5,6\n"), piece), text + "5,6\n");   // as parallel ones write it
+    EXPECT_EQ(decoded(bzip2(""), piece), "");
     EXPECT_EQ(decoded(zstd(text) + zstd("5,6\n"), piece), text + "5,6\n");   // as zstd's own tool writes several files
   }
 }
 
 TEST(UploadDecoder, RefusesWhatIsDamagedOrEndsEarly) {
   const std::string text(5000, 'x');
-  for (const std::string& packed : {gzip(text), zstd(text)}) {
+  for (const std::string& packed : {gzip(text), zstd(text), bzip2(text)}) {
     EXPECT_THAT(error_of(packed.substr(0, packed.size() - 3)).message, testing::HasSubstr("ends early"));
     EXPECT_EQ(error_of(packed.substr(0, packed.size() / 2)).code, schema::ErrorCode::kDatasetCorrupt);
   }
+  std::string broken = bzip2(text);
+  broken[12] ^= 1;
+  EXPECT_THAT(error_of(broken).message,
+              testing::HasSubstr("table.csv: damaged bzip2 file: its checksum or a block is wrong"));
+  EXPECT_THAT(error_of(bzip2(text) + "what is this?").message,
+              testing::HasSubstr("no bzip2 stream where one should begin"));
   EXPECT_THAT(error_of(std::string("\x28\xB5\x2F\xFD") + "no frame at all").message, testing::HasSubstr("table.csv: damaged zstd file"));
 }
 
 TEST(UploadDecoder, RefusesABomb) {
   const std::string zeros(std::size_t{100} << 20, '0');
-  for (const std::string& bomb : {gzip(zeros), zstd(zeros)})
+  for (const std::string& bomb : {gzip(zeros), zstd(zeros), bzip2(zeros)})
     EXPECT_THAT(error_of(bomb).message, testing::HasSubstr("more than 200 times as large"));
 }
 
@@ -79,6 +97,7 @@ TEST(FormatOfContent, KnowsWhatBeginsAsNoOtherDoes) {
 TEST(FormatOfContent, LooksIntoPackedBytes) {
   EXPECT_EQ(decoded_head(gzip("a,b\n1,2\n")), "a,b\n1,2\n");
   EXPECT_EQ(decoded_head(zstd("a,b\n1,2\n")), "a,b\n1,2\n");
+  EXPECT_EQ(decoded_head(bzip2("a,b\n1,2\n")), "a,b\n1,2\n");
   EXPECT_EQ(decoded_head("a,b"), "a,b");
   EXPECT_LE(decoded_head(gzip(std::string(1 << 20, 'x'))).size(), std::size_t{64} << 10);
 }
@@ -86,6 +105,7 @@ TEST(FormatOfContent, LooksIntoPackedBytes) {
 TEST(FormatOfContent, LeavesACodingOutOfTheName) {
   EXPECT_EQ(without_coding("iris.csv.gz"), "iris.csv");
   EXPECT_EQ(without_coding("iris.csv.zst"), "iris.csv");
+  EXPECT_EQ(without_coding("iris.csv.bz2"), "iris.csv");
   EXPECT_EQ(without_coding("iris.csv"), "iris.csv");
 }
 

@@ -1,0 +1,185 @@
+// Archives and packed texts as CSV with the names of the columns.
+#include "server/data/sklearn_sets.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <optional>
+
+#include "engine/core/disk_error.h"
+#include "engine/core/require.h"
+#include "server/data/upload_decoder.h"
+
+namespace kedge::server {
+namespace {
+
+using engine::require;
+using schema::ErrorCode;
+
+constexpr std::string_view kScheme = "sklearn://";
+
+// Whose mean rooms, bedrooms and occupants scikit-learn computes of sums, in double.
+std::string california_row(std::string_view line) {
+  constexpr std::size_t kCells = 9;
+  std::array<double, kCells> cells{};
+  const char* at = line.data();
+  const char* const end = line.data() + line.size();
+  for (std::size_t i = 0; i < kCells; ++i) {
+    const auto [next, error] = std::from_chars(at, end, cells[i]);
+    const bool is_right = error == std::errc() && (i + 1 < kCells ? next < end && *next == ',' : next == end);
+    require(is_right, ErrorCode::kDatasetCorrupt, "cal_housing.data: the line '{}' is not 9 numbers",
+            line.substr(0, 80));
+    at = next + 1;
+  }
+  const auto& [longitude, latitude, age, rooms, bedrooms, people, homes, income, value] = cells;
+  return fmt::format("{},{},{},{},{},{},{},{},{}", income, age, rooms / homes, bedrooms / homes, people, people / homes,
+                     latitude, longitude, value / 100000.0);
+}
+
+constexpr std::string_view kCovtype =
+    "Elevation,Aspect,Slope,Horizontal_Distance_To_Hydrology,Vertical_Distance_To_Hydrology,Horizontal_Distance_To_Roadways,Hillshade_9am,"
+    "Hillshade_Noon,Hillshade_3pm,Horizontal_Distance_To_Fire_Points,Wilderness_Area_0,Wilderness_Area_1,Wilderness_Area_2,Wilderness_Area_3,"
+    "Soil_Type_0,Soil_Type_1,Soil_Type_2,Soil_Type_3,Soil_Type_4,Soil_Type_5,Soil_Type_6,Soil_Type_7,Soil_Type_8,Soil_Type_9,Soil_Type_10,"
+    "Soil_Type_11,Soil_Type_12,Soil_Type_13,Soil_Type_14,Soil_Type_15,Soil_Type_16,Soil_Type_17,Soil_Type_18,Soil_Type_19,Soil_Type_20,"
+    "Soil_Type_21,Soil_Type_22,Soil_Type_23,Soil_Type_24,Soil_Type_25,Soil_Type_26,Soil_Type_27,Soil_Type_28,Soil_Type_29,Soil_Type_30,"
+    "Soil_Type_31,Soil_Type_32,Soil_Type_33,Soil_Type_34,Soil_Type_35,Soil_Type_36,Soil_Type_37,Soil_Type_38,Soil_Type_39,Cover_Type";
+
+constexpr std::string_view kKddcup =
+    "duration,protocol_type,service,flag,src_bytes,dst_bytes,land,wrong_fragment,urgent,hot,num_failed_logins,logged_in,num_compromised,"
+    "root_shell,su_attempted,num_root,num_file_creations,num_shells,num_access_files,num_outbound_cmds,is_host_login,is_guest_login,count,"
+    "srv_count,serror_rate,srv_serror_rate,rerror_rate,srv_rerror_rate,same_srv_rate,diff_srv_rate,srv_diff_host_rate,dst_host_count,"
+    "dst_host_srv_count,dst_host_same_srv_rate,dst_host_diff_srv_rate,dst_host_same_src_port_rate,dst_host_srv_diff_host_rate,"
+    "dst_host_serror_rate,dst_host_srv_serror_rate,dst_host_rerror_rate,dst_host_srv_rerror_rate,labels";
+
+constexpr std::array kSets{
+    SklearnSet{.name = "california_housing",
+               .address = "/files/5976036",
+               .file = "cal_housing.tgz",
+               .sha256 = "aaa5c9a6afe2225cc2aed2723682ae403280c4a3695a2ddda4ffb5d8215ea681",
+               .member = "CaliforniaHousing/cal_housing.data",
+               .header = "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal",
+               .rewrite = california_row},
+    SklearnSet{.name = "covtype",
+               .address = "/files/5976039",
+               .file = "covtype.data.gz",
+               .sha256 = "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+               .member = "",
+               .header = kCovtype},
+    SklearnSet{.name = "kddcup99",   // percent10, as fetch_kddcup99() has it by default
+               .address = "/files/5976042",
+               .file = "kddcup99_10_data",
+               .sha256 = "8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",
+               .member = "",
+               .header = kKddcup},
+    SklearnSet{.name = "kddcup99_full",
+               .address = "/files/5976045",
+               .file = "kddcup99_data",
+               .sha256 = "3b6c942aa0356c0ca35b7b595a26c89d343652c9db428893e7494f837b274292",
+               .member = "",
+               .header = kKddcup},
+};
+
+// The bytes of a member of a tar archive, in the form that all tools write short names in.
+std::optional<std::string_view> member_of_tar(std::string_view tar, std::string_view wanted) {
+  constexpr std::size_t kBlock = 512, kName = 100, kSize = 124, kSizeDigits = 11;
+  while (tar.size() >= kBlock && tar[0] != '\0') {
+    const std::string_view name = tar.substr(0, std::min(tar.find('\0'), kName)),
+                           digits = tar.substr(kSize, kSizeDigits);
+    std::size_t size = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size, 8);
+    if (error != std::errc() || size > tar.size() - kBlock) return std::nullopt;
+    if (name == wanted || name.substr(std::min<std::size_t>(name.size(), 2)) == wanted) return tar.substr(kBlock, size);
+    tar.remove_prefix(std::min(tar.size(), kBlock + (size + kBlock - 1) / kBlock * kBlock));
+  }
+  return std::nullopt;
+}
+
+class Csv {
+ public:
+  Csv(const std::filesystem::path& path, const SklearnSet& set, std::int64_t most_bytes)
+      : path_(path), out_(path, std::ios::binary), set_(set), most_bytes_(most_bytes) {
+    out_ << set.header << '\n';
+  }
+  void write(std::string_view text) {
+    written_ += static_cast<std::int64_t>(text.size());
+    require(written_ <= most_bytes_, ErrorCode::kInvalidValue, "{}: inflates to more than the limit of {} bytes",
+            set_.file, most_bytes_);
+    out_.write(text.data(), static_cast<std::streamsize>(text.size()));
+  }
+  void finish() {
+    out_.close();
+    require(out_.good(), ErrorCode::kInternal, "{}: cannot be written", engine::shown(path_));
+  }
+
+ private:
+  const std::filesystem::path& path_;
+  std::ofstream out_;
+  const SklearnSet& set_;
+  const std::int64_t most_bytes_;
+  std::int64_t written_ = 0;
+};
+
+void unpack(const SklearnSet& set, std::string_view file, const UploadDecoder::Sink& sink) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  UploadDecoder decoder{std::string(set.file)};
+  for (; !file.empty(); file.remove_prefix(std::min(kPiece, file.size()))) decoder.feed(file.substr(0, kPiece), sink);
+  decoder.finish(sink);
+}
+
+void write_member(const SklearnSet& set, std::string_view file, Csv& csv) {
+  constexpr std::size_t kMostArchive = std::size_t{64} << 20;   // those that are archives are small
+  std::string archive;
+  unpack(set, file, [&](std::string_view piece) {
+    require(archive.size() + piece.size() <= kMostArchive, ErrorCode::kDatasetCorrupt,
+            "{}: an archive of more than {} bytes", set.file, kMostArchive);
+    archive += piece;
+  });
+  std::optional<std::string_view> text = member_of_tar(archive, set.member);
+  require(text.has_value(), ErrorCode::kDatasetCorrupt, "{}: it has no file {}", set.file, set.member);
+  while (!text->empty()) {
+    const std::size_t end = std::min(text->find('\n'), text->size());
+    std::string_view line = text->substr(0, end);
+    text->remove_prefix(std::min(end + 1, text->size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) csv.write(set.rewrite(line) + "\n");
+  }
+}
+
+}   // namespace
+
+bool is_sklearn_url(std::string_view url) {
+  return url.starts_with(kScheme);
+}
+
+std::vector<std::string_view> sklearn_set_names() {
+  std::vector<std::string_view> names;
+  for (const SklearnSet& set : kSets) names.push_back(set.name);
+  return names;
+}
+
+const SklearnSet& sklearn_set(const std::string& url) {
+  const std::string name = url.substr(std::min(url.size(), kScheme.size()));
+  const auto found = std::ranges::find(kSets, name, &SklearnSet::name);
+  if (found != kSets.end()) return *found;
+  const std::vector<std::string_view> names = sklearn_set_names();
+  const std::string_view nearest = schema::nearest_name(name, names);
+  throw schema::Error(
+      ErrorCode::kInvalidValue,
+      fmt::format("'{}': there is no set '{}'{}; there are {}", url, name,
+                  nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(names, ", ")),
+      "dataset.url.url");
+}
+
+void write_sklearn_table(const SklearnSet& set, std::string_view file, const std::filesystem::path& path,
+                         std::int64_t most_bytes) {
+  Csv csv(path, set, most_bytes);
+  if (set.member.empty()) unpack(set, file, [&](std::string_view piece) { csv.write(piece); });
+  else write_member(set, file, csv);
+  csv.finish();
+}
+
+}   // namespace kedge::server
