@@ -24,7 +24,8 @@ from harness import METHODS, Case, Exact, Spread, comparison, in_float32, magnit
 FOLDER = pathlib.Path(__file__).parent
 PROBE = FOLDER.parent.parent / "build" / "dev" / "bin" / "kedge_estimator_probe"
 TABLE = FOLDER / "table.md"
-PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_", "affinity_matrix_", "f_", "initial_imputer_", "imputation_sequence_", "random_state_", "root_", "dummy_leaf_"}"nn_k_", "sample_indices_"}   # objects, or other forms of what is there
+PYTHONS_OWN = {"estimator_", "estimators_", "estimators_samples_", "sparse_coef_", "outputs_2d_", "le_", "final_estimator_", "named_estimators_", "label_binarizer_", "init_", "transformer_", "affinity_matrix_", "f_", "initial_imputer_", "imputation_sequence_", "random_state_", "root_", "dummy_leaf_",
+               "nn_k_", "sample_indices_"}   # objects, or other forms of what is there
 
 
 def families(names):

@@ -272,6 +272,7 @@ LOCAL: dict[str, str] = {
     **dict.fromkeys(("ColumnTransformer", "FeatureUnion", "VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor",
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
+    **dict.fromkeys(("NMF", "BisectingKMeans", "Birch", "OPTICS"), NOT_YET),
     "UMAP": "it is not one of scikit-learn's",
     **dict.fromkeys(("SMOTE", "RandomOverSampler", "RandomUnderSampler"), "it is one of imbalanced-learn's"),
 }
