@@ -18,7 +18,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.cluster import KMeans, MiniBatchKMeans  # noqa: E402
 from sklearn.decomposition import PCA, TruncatedSVD  # noqa: E402
 from sklearn.experimental import enable_iterative_imputer  # noqa: E402, F401   # which all_estimators() then lists
-from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge  # noqa: E402
+from sklearn.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV, LogisticRegression, Ridge  # noqa: E402
 from sklearn.model_selection import _validation  # noqa: E402
 from sklearn.naive_bayes import GaussianNB, MultinomialNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
@@ -114,6 +114,11 @@ class Fits(WithServer):
             np.testing.assert_allclose(np.abs(np.corrcoef(mine.T, theirs.T)[:2, 2:]).max(axis=1), 1, atol=1e-3)
         else:
             np.testing.assert_allclose(mine, theirs, atol=1e-3 if name == "LogisticRegression" else 1e-3 if name == "LinearSVR" else 1e-4 if name in (*SVMS, *GENERALIZED) else 1e-9)
+
+    @unittest.skipIf(RELEASE >= (1, 7), "since then alphas is the number")
+    def test_the_number_of_alphas_of_older_releases_goes(self):
+        for model in (LassoCV(n_alphas=30), ElasticNetCV()):
+            self.assertEqual(len(self.call("fit", model, self.X, self.y.astype(float)).alphas_), model.n_alphas)
 
     def test_names_of_parameters_are_those_of_each_class(self):
         stock_names = vars(sklearn.base.BaseEstimator)["_get_param_names"]

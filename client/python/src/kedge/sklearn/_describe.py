@@ -22,6 +22,7 @@ PASSED = (None, "passthrough")
 # Estimators that compute otherwise in older releases of scikit-learn: since which they compute as the server does.
 SINCE = {"LinearDiscriminantAnalysis": (1, 9), "QuadraticDiscriminantAnalysis": (1, 9), "TruncatedSVD": (1, 5),
          "MiniBatchKMeans": (1, 9)}
+PATHS = ("LassoCV", "ElasticNetCV")
 RELEASE = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 
@@ -120,6 +121,8 @@ class Describer:
         if RELEASE < SINCE.get(name, RELEASE):
             raise Stays(f"{name} of scikit-learn {sklearn.__version__} computes otherwise than the server's")
         params = estimator.get_params(deep=False)
+        if name in PATHS and params["alphas"] is None:   # before 1.7 the number had a parameter of its own
+            params["alphas"] = params.pop("n_alphas")
         described = self._composed(estimator, params, is_head)
         known = self._remote.estimators[name]
         for parameter, value in params.items():
