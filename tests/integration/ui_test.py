@@ -221,12 +221,12 @@ class Journeys(Ui):
         expect(tab.get_by_text("0 permutations of 30 scored at least as well")).to_be_visible()
         tab = self.page().open(f"#/jobs/{made['importance']}")
         expect(tab.get_by_role("img", name="Permutation importance of 30 columns").locator("rect.bar")).to_have_count(20)
-        tab.get_by_label("Score").select_option("roc_auc")
+        tab.locator("section", has=tab.get_by_role("heading", name="Permutation importance")).get_by_label("Score").select_option("roc_auc")
         expect(tab.get_by_text("what roc_auc of")).to_be_visible()
         tab = self.page().open(f"#/jobs/{made['dependence']}")
         expect(tab.get_by_role("img", name="Prediction by sepal_length_cm", exact=True)).to_be_visible()
         expect(tab.get_by_role("img", name=re.compile("^Prediction by sepal_length_cm and petal_length_cm: ")).locator("rect")).to_have_count(144)
-        tab.get_by_label("Class").select_option("virginica")
+        tab.locator("section", has=tab.get_by_role("heading", name="Partial dependence")).get_by_label("Class").select_option("virginica")
         expect(tab.locator(".plots path.curve")).to_have_count(2)
 
     def test_rows_are_points(self):
