@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Debian package of built programs: build_deb.sh BIN [OUT]. Version: that of CMakeLists.txt, with KEDGE_DEB_REVISION behind it.
+# The Debian package of built programs: build_deb.sh BIN [OUT], and kedge-arrow's where BIN has it. Version: that of CMakeLists.txt, with KEDGE_DEB_REVISION behind it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 for program in kedged kedge kedge-worker kedge-gpu-check; do
@@ -57,4 +57,24 @@ echo /etc/kedge/kedged.toml > "$root/tree/DEBIAN/conffiles"
 install -m 755 "$here/debian/postinst" "$here/debian/prerm" "$here/debian/postrm" "$root/tree/DEBIAN/"
 (cd "$root/tree" && find usr lib -type f -exec md5sum {} + > DEBIAN/md5sums)
 dpkg-deb --root-owner-group -Zxz -z1 --build "$root/tree" "$out/kedge_${version}_$arch.deb" >&2
+
+# kedge-arrow with Arrow's libraries, which are larger than all the rest: a package that one need not install.
+if [ -x "$bin/kedge-arrow" ] && [ -f "$bin/../cmake_install.cmake" ]; then
+  tree=$root/arrow doc=$root/arrow/usr/share/doc/kedge-arrow
+  mkdir -p "$tree/DEBIAN" "$doc"
+  cmake --install "$bin/.." --component arrow --prefix "$tree/usr" --strip >&2
+  {
+    sed '/^Files: server/,$d' "$root/tree/usr/share/doc/kedge/copyright"
+    printf 'Files: usr/lib/*\nCopyright: 2016-present The Apache Software Foundation and others, as NOTICE.txt and LICENSE.txt beside this file say\nLicense: Apache-2.0\n'
+  } > "$doc/copyright"
+  sed 's/^kedge /kedge-arrow /' <<END | gzip -9n > "$doc/changelog.gz"
+$(zcat "$root/tree/usr/share/doc/kedge/changelog.gz")
+END
+  find "$tree/usr" -type d -exec chmod 755 {} + && find "$tree/usr" -type f -exec chmod 644 {} + && chmod 755 "$tree/usr/bin/kedge-arrow"
+  depends=$(cd "$root" && dpkg-shlibdeps -O --ignore-missing-info -larrow/usr/lib/kedge arrow/usr/bin/kedge-arrow arrow/usr/lib/kedge/* 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+  size=$(du -sk --exclude=DEBIAN "$tree" | cut -f1)
+  sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/" -e "s/@SIZE@/$size/" -e "s/@DEPENDS@/$depends/" "$here/debian/control.arrow" > "$tree/DEBIAN/control"
+  (cd "$tree" && find usr -type f -exec md5sum {} + > DEBIAN/md5sums)
+  dpkg-deb --root-owner-group -Zxz -z1 --build "$tree" "$out/kedge-arrow_${version}_$arch.deb" >&2
+fi
 echo "$out/kedge_${version}_$arch.deb"
