@@ -8,7 +8,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/core/memory_reserve.h"
 #include "engine/estimators/catalogue.h"
@@ -18,6 +25,7 @@
 #include "server/admin.h"
 #include "server/api/api.h"
 #include "server/auth/authenticator.h"
+#include "server/auth/token_store.h"
 #include "server/config.h"
 #include "server/config_stores.h"
 #include "server/http/server.h"
@@ -123,6 +131,30 @@ auth::AuthOptions auth_options(const Config& config) {
           .token_sha256 = config.token_sha256,
           .certificates = !config.tls_client_ca.empty(),
           .requests_per_second = config.tenant_rate};
+}
+
+// All tokens, by a connection of its own to the file.
+std::function<std::vector<api::TokenInfo>()> token_list(const std::filesystem::path& directory) {
+  struct Shared {
+    explicit Shared(const std::filesystem::path& place) : store(place) {}
+    std::mutex mutex;
+    auth::TokenStore store;
+  };
+  return [shared = std::make_shared<Shared>(directory)] {
+    const std::lock_guard lock(shared->mutex);
+    std::vector<api::TokenInfo> tokens;
+    for (auth::TokenRow& row : shared->store.list())
+      tokens.push_back({.id = std::move(row.id),
+                        .tenant = std::move(row.tenant),
+                        .name = std::move(row.name),
+                        .read = row.scopes.read,
+                        .submit = row.scopes.submit,
+                        .admin = row.scopes.admin,
+                        .created = row.created,
+                        .expires = row.expires,
+                        .revoked = row.revoked});
+    return tokens;
+  };
 }
 
 // A server that strangers can reach must be able to distinguish them from its users.
@@ -259,6 +291,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .checks = &checks,
                      .previews = &previews,
                      .upload_threads = &upload_threads,
+                     .tokens = token_list(config.data_dir),
                      .metrics =
                          [&metrics, &models](const http::Caller& caller) {
                            const auto tenant = caller.admin ? std::nullopt : std::optional(caller.tenant);

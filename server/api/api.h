@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,14 @@
 
 namespace kedge::server::api {
 
+// A token as it is shown: without what would give access.
+struct TokenInfo {
+  std::string id, tenant, name;
+  bool read = false, submit = false, admin = false;
+  std::int64_t created = 0, expires = 0;   // seconds since 1970; expires 0: never
+  bool revoked = false;
+};
+
 // Outlives the server that it is given to. `info` is filled in with the devices at each request.
 struct Api {
   JobService& jobs;
@@ -36,6 +45,7 @@ struct Api {
   CheckDesk* checks = nullptr;                       // where long checks of jobs are done; null: where all that may block is done
   Previews* previews = nullptr;                      // null: none are made
   http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
+  std::function<std::vector<TokenInfo>()> tokens;    // all; called by any thread; null: this server knows of none
   // Both in Prometheus' text format; may be empty. `metrics` for this caller, on the loop's thread; `service_metrics` where it may
   // take its time.
   std::function<std::string(const http::Caller& caller)> metrics;

@@ -48,6 +48,7 @@ awaitable<Response> infer(const Api& api, Request request);
 awaitable<Response> repository_index(const Api& api, Request request);
 awaitable<Response> load_model(const Api& api, Request request);
 awaitable<Response> get_events_of_jobs(const Api& api, Request request);
+awaitable<Response> list_tokens(const Api& api, Request request);
 awaitable<Response> list_estimators(const Api& api, Request request);
 awaitable<Response> get_estimator(const Api& api, Request request);
 awaitable<Response> put_dataset(const Api& api, Request request);

@@ -29,6 +29,7 @@ constexpr std::array kRows{
     Row{"GET", "/metrics", get_metrics, Access::kRead},
     Row{"GET", "/openapi.json", get_openapi, Access::kPublic},
     Row{"GET", "/v1/info", get_info, Access::kRead},
+    Row{"GET", "/v1/tokens", list_tokens, Access::kRead},
     Row{"GET", "/v1/estimators", list_estimators, Access::kRead},
     Row{"GET", "/v1/estimators/{name}", get_estimator, Access::kRead},
     Row{"GET", "/v1/datasets", list_datasets, Access::kRead},

@@ -8,7 +8,7 @@ import { Jobs } from './jobs.js';
 const LATER = {
   JobView: () => import('./job.js'), NewJob: () => import('./new_job.js'), Compare: () => import('./compare.js'),
     Models: () => import('./models.js'), ModelView: () => import('./models.js'),
-  DataSets: () => import('./data.js'), DataSetView: () => import('./data.js'), Server: () => import('./server.js'),
+  DataSets: () => import('./data.js'), DataSetView: () => import('./data.js'), Server: () => import('./server.js'), Tokens: () => import('./tokens.js'),
 };
 const loaded = {};
 
@@ -27,7 +27,7 @@ const PLACES = [
   ['jobs', 'Jobs', 'M3 4h10M3 8h10M3 12h6'], ['new', 'New job', 'M8 3v10M3 8h10'], ['models', 'Models',
     'M8 2l6 3v6l-6 3-6-3V5zM2 5l6 3 6-3M8 8v6'],
   ['data', 'Data sets', 'M3 4c0-2 10-2 10 0v8c0 2-10 2-10 0zM3 4c0 2 10 2 10 0M3 8c0 2 10 2 10 0'], ['server', 'Server',
-    'M3 3h10v4H3zM3 9h10v4H3zM5.5 5h0M5.5 11h0'],
+    'M3 3h10v4H3zM3 9h10v4H3zM5.5 5h0M5.5 11h0'], ['tokens', 'Tokens', 'M6 10a3 3 0 1 1 0-6 3 3 0 0 1 0 6zM8.2 9l4.8 4.5M11 12l1.4-1.4'],
 ];
 
 function read() {
@@ -49,6 +49,7 @@ function View({ route }) {
       id=${name} />` : html`<${Later} view="Models" key="models" />`;
     case 'data': return name ? html`<${Later} view="DataSetView" key=${route.parts.join('/')} kind=${name}
       name=${route.parts[2] || ''} />` : html`<${Later} view="DataSets" key="data" />`;
+    case 'tokens': return html`<${Later} view="Tokens" key="tokens" />`;
     case 'server': return html`<${Later} view="Server" key="server" />`;
     default: return html`<h1>There is no such page</h1><p><a href="#/jobs">To the jobs</a></p>`;
   }

@@ -84,7 +84,7 @@ def views():
     return {"jobs": "#/jobs", "job": f"#/jobs/{made['cv']}", "search": f"#/jobs/{made['search']}", "failure": f"#/jobs/{made['failed']}", "new": "#/new",
             "compare": f"#/compare?jobs={made['cv']},{made['other']}", "models": "#/models", "model": f"#/models/{made['model']}", "data": "#/data",
             "dataset": "#/data/stored/people.csv", "server": "#/server", "curve": f"#/jobs/{made['curve']}", "dependence": f"#/jobs/{made['dependence']}",
-            "clusters": f"#/jobs/{made['clusters']}"}
+            "clusters": f"#/jobs/{made['clusters']}", "tokens": "#/tokens"}
 
 
 class Page:
@@ -310,6 +310,25 @@ class Safety(Ui):
                 expect(tab.get_by_text("No jobs yet")).to_be_visible()
                 expect(page.context.new_page()).not_to_have_url(re.compile("kdg_"))
                 self.assertEqual(tab.evaluate("localStorage.length"), 0)
+            finally:
+                guarded.stop()
+
+    def test_tokens_are_seen_by_an_administrator_and_ones_own_by_others(self):
+        with tempfile.TemporaryDirectory() as state:
+            create = [BIN / "kedged", "token", "create", "--data-dir", pathlib.Path(state) / "state"]
+            made_by = [["--tenant", "ops", "--scopes", "admin"], ["--tenant", "alice", "--name", HOSTILE, "--scopes", "read"]]
+            tokens = [subprocess.run([*create, *more], capture_output=True, text=True, check=True).stdout.strip() for more in made_by]
+            guarded = Kedged(state, "--devices", "cpu")
+            try:
+                for token, rows in zip(tokens, (2, 1)):
+                    page = self.page(guarded.url)
+                    page.context.add_init_script(f"sessionStorage.setItem('kedge-token', '{token}')")
+                    tab = page.open("#/tokens")
+                    expect(tab.get_by_role("region", name="Tokens").locator("tbody tr")).to_have_count(rows)
+                    expect(tab.get_by_role("region", name="Tokens")).to_contain_text(HOSTILE)
+                    expect(tab.locator("tr", has=tab.get_by_text("yours"))).to_have_count(1)
+                    expect(tab.get_by_role("heading", name="Another one")).to_have_count(1 if rows == 2 else 0)
+                    self.assertIsNone(tab.evaluate("window.hacked ?? null"))
             finally:
                 guarded.stop()
 

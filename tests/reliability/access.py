@@ -124,7 +124,7 @@ def request_for(operation, things):
     tensors = ({"inputs": [{"name": "input", "shape": [1, 4], "datatype": "FP64", "data": [5.1, 3.5, 1.4, 0.2]}]}, "application/json")
     plain = lambda path: (path, None, None)   # noqa: E731
     table = {
-        **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/ui/", "/docs/estimators", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/estimators", "/v1/datasets",
+        **{f"GET {path}": lambda path=path: plain(path) for path in ["/", "/docs", "/ui/", "/docs/estimators", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1/info", "/v1/tokens", "/v1/estimators", "/v1/datasets",
                                                                     "/v1/jobs", "/v1/models", "/v1/registry", "/v2", "/v2/", "/v2/health/live", "/v2/health/ready", "/v2/models", "/v2/models/stats"]},
         "GET /ui/{file}": lambda: plain("/ui/style.css"),
         "GET /docs/estimators/{name}": lambda: plain("/docs/estimators/KMeans"),

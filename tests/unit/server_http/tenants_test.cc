@@ -24,7 +24,7 @@ using tests::HttpReply;
 struct FieldKeeper final : http::Gatekeeper {
   http::Caller admit(const http::Request& request, const http::net::ip::address&, std::string_view, http::Access) override {
     const std::string tenant(request.field("Tenant"));
-    return {.tenant = tenant, .admin = tenant == "root"};
+    return {.tenant = tenant, .token = std::string(request.field("Token")), .admin = tenant == "root"};
   }
   bool still_valid(const http::Caller&) override { return true; }
 };
@@ -307,6 +307,24 @@ TEST_F(Tenants, RunJobsOnTheirOwnUploadsPinnedToTheContent) {
   by_digest.replace(by_digest.find("prices.csv"), 10, pinned);
   EXPECT_EQ(as("alice", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 202);
   EXPECT_EQ(as("bob", "POST", "/v1/jobs", by_digest, tests::kJsonField).status, 422) << "knowing the digest does not help";
+}
+
+TEST_F(Tenants, SeeTheirOwnTokenAndAnAdministratorAll) {
+  api.tokens = [] {
+    return std::vector<api::TokenInfo>{
+        {.id = "tok_alice", .tenant = "alice", .name = "laptop", .read = true, .submit = true, .created = 0},
+        {.id = "tok_root", .tenant = "ops", .admin = true, .created = 86'400, .expires = 172'800, .revoked = true}};
+  };
+  EXPECT_EQ(
+      as("alice", "GET", "/v1/tokens", {}, "Token: tok_alice\r\n").body,
+      R"({"caller":{"tenant":"alice","scopes":["read","submit"],"token":"tok_alice"},"tokens":[{"id":"tok_alice",)"
+      R"("tenant":"alice","name":"laptop","scopes":["read","submit"],"created":"1970-01-01T00:00:00Z","revoked":false}]})");
+  EXPECT_THAT(as("bob", "GET", "/v1/tokens").body, HasSubstr(R"("tokens":[])"));
+  EXPECT_THAT(as("root", "GET", "/v1/tokens").body,
+              testing::AllOf(HasSubstr(R"("id":"tok_alice")"),
+                             HasSubstr(R"("expires":"1970-01-03T00:00:00Z","revoked":true)")));
+  EXPECT_EQ(as("root", "GET", "/v1/tokens?all=1").status, 400);
+  EXPECT_EQ(as("root", "GET", "/v1/tokens", {}, "Accept: text/csv\r\n").status, 406);
 }
 
 TEST_F(Tenants, LeaveNothingBehindWhenAnUploadBreaksOff) {
