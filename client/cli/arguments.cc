@@ -181,8 +181,8 @@ void model(CLI::App& app, Options& options) {
       ->excludes(id)
       ->excludes(download)
       ->type_name("FILE");
-  CLI::App* push =
-      app.add_subcommand("push", "Store a model: a file of Kedge, of XGBoost (JSON, UBJSON) or of LightGBM (text)");
+  CLI::App* push = app.add_subcommand(
+      "push", "Store a model: a file of Kedge, of XGBoost (JSON, UBJSON), LightGBM (text), CatBoost (JSON) or ONNX");
   push->add_option("file", options.input, "The model's file; - reads stdin")->required()->type_name("FILE");
   CLI::App* rm = app.add_subcommand("rm", "Delete models");
   rm->add_option("models", options.arguments, "Their ids")->required()->type_name("ID");

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "engine/backend/host/row_chunks.h"
 #include "engine/imported/tree_ensemble.h"
@@ -78,6 +79,7 @@ bool goes_left_by_all(const TreeEnsemble& e, const Tree<Node>& tree, std::uint32
     if (std::isnan(value)) return node.is_missing_left();
     return is_in_set(e, tree.set[at], value);
   }
+  if (flags & node_flag::kEqual) return std::isnan(value) ? node.is_missing_left() : value == node.threshold;
   const bool is_missing = std::isnan(value);
   if (flags & node_flag::kZeroIsMissing) {
     if (is_missing || std::abs(value) <= kZeroRange) return node.is_missing_left();
@@ -165,7 +167,8 @@ class Packed {
  public:
   using T = typename Node::Value;
 
-  explicit Packed(const TreeEnsemble& e) : e_(e) {
+  Packed(const TreeEnsemble& e, std::span<const double> leaf_values)
+      : e_(e), leaf_values_(leaf_values.begin(), leaf_values.end()) {
     nodes_.reserve(static_cast<std::size_t>(e.n_nodes()));
     for (std::int64_t t = 0; t < e.n_trees(); ++t) {
       for (std::int64_t i = 0; i < e.tree_offset[t + 1] - e.tree_offset[t]; ++i) pack(e.tree_offset[t] + i, i);
@@ -175,7 +178,7 @@ class Packed {
       trees_.push_back({depth_of(t), nodes_.data() + begin, e.flags.data() + begin, e.set.data() + begin});
     }
     for (const std::uint8_t flags : e.flags) {
-      looks_at_all_ |= (flags & (node_flag::kCategory | node_flag::kZeroIsMissing)) != 0;
+      looks_at_all_ |= (flags & (node_flag::kCategory | node_flag::kZeroIsMissing | node_flag::kEqual)) != 0;
       missing_is_zero_ |= (flags & node_flag::kMissingIsZero) != 0;
     }
   }
@@ -267,9 +270,19 @@ class Packed {
         const Places at = leaves_of_rows<Node, kStrict, kLook>(e_, tree, block.cells.data() + row * block.row_cells);
         T* const sums = block.sums.data() + row * e_.n_outputs + e_.tree_output[t];
         for (int lane = 0; lane < kLanesOfWalk; ++lane)
-          sums[lane * std::int64_t{e_.n_outputs}] += tree.nodes[at[lane]].threshold;
+          add_leaf(tree.nodes[at[lane]].threshold, sums + lane * std::int64_t{e_.n_outputs});
       }
     }
+  }
+
+  // A leaf's value, or its row of values.
+  void add_leaf(T value, T* sums) const {
+    if (leaf_values_.empty()) {
+      *sums += value;
+      return;
+    }
+    const T* const values = leaf_values_.data() + static_cast<std::int64_t>(value) * e_.n_outputs;
+    for (std::int32_t k = 0; k < e_.n_outputs; ++k) sums[k] += values[k];
   }
 
   template <bool kStrict, Look kLook>
@@ -283,12 +296,14 @@ class Packed {
         for (int lane = 0; lane < kLanesOfWalk; ++lane)
           trees[lane] = trees_[static_cast<std::size_t>(t + std::min(lane, n - 1))];
         const Places at = leaves_of_trees<Node, kStrict, kLook>(e_, trees.data(), cells);
-        for (int lane = 0; lane < n; ++lane) sums[e_.tree_output[t + lane]] += trees[lane].nodes[at[lane]].threshold;
+        for (int lane = 0; lane < n; ++lane)
+          add_leaf(trees[lane].nodes[at[lane]].threshold, sums + e_.tree_output[t + lane]);
       }
     }
   }
 
   const TreeEnsemble& e_;
+  std::vector<T> leaf_values_;
   std::vector<Node> nodes_;
   std::vector<Tree<Node>> trees_;
   bool looks_at_all_ = false, missing_is_zero_ = false;
@@ -367,10 +382,11 @@ struct EnsembleWalk::Impl {
   }
 };
 
-EnsembleWalk::EnsembleWalk(const TreeEnsemble& ensemble) : impl_(new Impl{ensemble, {}, {}, {}}) {
-  if (fits_narrow(ensemble)) impl_->narrow = std::make_unique<Packed<NarrowNode>>(ensemble);
-  else if (ensemble.is_float32) impl_->floats = std::make_unique<Packed<WideNode<float>>>(ensemble);
-  else impl_->doubles = std::make_unique<Packed<WideNode<double>>>(ensemble);
+EnsembleWalk::EnsembleWalk(const TreeEnsemble& ensemble, std::span<const double> leaf_values)
+    : impl_(new Impl{ensemble, {}, {}, {}}) {
+  if (fits_narrow(ensemble)) impl_->narrow = std::make_unique<Packed<NarrowNode>>(ensemble, leaf_values);
+  else if (ensemble.is_float32) impl_->floats = std::make_unique<Packed<WideNode<float>>>(ensemble, leaf_values);
+  else impl_->doubles = std::make_unique<Packed<WideNode<double>>>(ensemble, leaf_values);
 }
 EnsembleWalk::~EnsembleWalk() = default;
 

@@ -1,6 +1,7 @@
 // Which program wrote a model file, and how its trees are described.
 #include "engine/imported/imported_model.h"
 
+#include "engine/imported/onnx_graph.h"
 #include "engine/imported/ubjson.h"
 #include "schemas/codec.h"
 
@@ -26,22 +27,28 @@ schema::Value json_document(std::string_view file) {
   try {
     return schema::value_from_json(file);
   } catch (const schema::Error& error) {
-    throw schema::Error(schema::ErrorCode::kModelCorrupt,
-                        "XGBoost model: " + (error.where.empty() ? "" : error.where + ": ") + error.message);
+    const bool is_catboost = file.find("\"oblivious_trees\"") != std::string_view::npos;
+    throw schema::Error(schema::ErrorCode::kModelCorrupt, (is_catboost ? "CatBoost model: " : "XGBoost model: ") +
+                                                              (error.where.empty() ? "" : error.where + ": ") +
+                                                              error.message);
   }
 }
 
 }   // namespace
 
 bool is_foreign_model(std::string_view file) {
-  return is_json(file) || is_ubjson(file) || is_lightgbm(file);
+  return is_json(file) || is_ubjson(file) || is_lightgbm(file) || is_onnx(file);
 }
 
 ImportedModel import_model(std::string_view file) {
   if (is_lightgbm(file)) return import_lightgbm(file);
   if (is_ubjson(file)) return import_xgboost(read_ubjson(file));
-  if (is_json(file)) return import_xgboost(json_document(file));
-  throw schema::Error(schema::ErrorCode::kModelCorrupt, "it is no model of XGBoost or LightGBM");
+  if (is_onnx(file)) return import_onnx(file);
+  if (is_json(file)) {
+    const schema::Value document = json_document(file);
+    return is_catboost(document) ? import_catboost(document) : import_xgboost(document);
+  }
+  throw schema::Error(schema::ErrorCode::kModelCorrupt, "it is no model of XGBoost, LightGBM, CatBoost or ONNX");
 }
 
 void describe_trees(const TreeEnsemble& trees, schema::ModelInfo& info) {

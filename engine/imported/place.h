@@ -49,6 +49,8 @@ class Place {
     for (std::size_t i = 0; i < list->size(); ++i) places.emplace_back((*list)[i], fmt::format("{}[{}]", path_, i));
     return places;
   }
+  // A list of numbers alone, or null.
+  const std::vector<double>* flat() const { return std::get_if<std::vector<double>>(&value_->data); }
   const std::string& text() const {
     const auto* text = std::get_if<std::string>(&value_->data);
     if (!text) fail("must be a string");

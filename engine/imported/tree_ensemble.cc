@@ -103,6 +103,13 @@ void check_nodes(StateArchive& archive, const TreeEnsemble& e) {
 
 }   // namespace
 
+// Of the tensors in a model's file.
+std::int64_t TreeEnsemble::file_bytes() const {
+  const std::int64_t node = 4 + (is_float32 ? 4 : 8) + 4 + 1 + (set_words.empty() ? 0 : 4);
+  return n_nodes() * node + 12 * n_trees() + 8 * n_outputs + 8 * static_cast<std::int64_t>(set_offset.size()) +
+         4 * static_cast<std::int64_t>(set_words.size()) + (std::int64_t{1} << 12);
+}
+
 void TreeEnsemble::state(StateArchive& archive) {
   archive.field("source", source);
   archive.field("objective", objective);

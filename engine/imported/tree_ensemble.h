@@ -1,4 +1,4 @@
-// Trees that another program has grown, as they predict: one form for XGBoost and LightGBM.
+// Trees that another program has grown, as they predict: one form for XGBoost, LightGBM, CatBoost and ONNX.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,15 @@ inline constexpr std::uint8_t kMissingLeft = 1;     // where a missing value goe
 inline constexpr std::uint8_t kCategory = 2;        // the categories of a set go left, all others right
 inline constexpr std::uint8_t kZeroIsMissing = 4;   // NaN and everything within kZeroRange go where missing values go
 inline constexpr std::uint8_t kMissingIsZero = 8;   // NaN is compared as 0
-inline constexpr std::uint8_t kAll = 15;
+inline constexpr std::uint8_t kEqual = 16;          // equal values go left, not those below
+inline constexpr std::uint8_t kAll = 31;
 }   // namespace node_flag
 inline constexpr double kZeroRange = 1e-35f;   // LightGBM's kZeroThreshold
 
 // Value semantics. Trees lie one after the other, each in breadth-first order: children behind their parent, the right
 // one after the left one. After state() or finish() every index is in range and every walk ends at a leaf.
 struct TreeEnsemble {
-  std::string source;           // "xgboost" or "lightgbm"
+  std::string source;           // "xgboost", "lightgbm", "catboost", "onnx"
   std::string objective;        // in its words
   bool is_float32 = true;       // cells, cuts and sums; otherwise float64
   bool is_strict = true;        // value < threshold goes left; otherwise value <= threshold
@@ -59,6 +60,7 @@ struct TreeEnsemble {
   std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_offset.size()) - 1; }
   std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
   std::int32_t n_classes() const { return !is_classifier ? 0 : n_outputs == 1 ? 2 : n_outputs; }
+  std::int64_t file_bytes() const;   // of its tensors in a model's file
   bool has_margin() const { return is_classifier || link != EnsembleLink::kIdentity; }
 
   void state(StateArchive& archive);   // of a model file; checks everything that is read
@@ -81,7 +83,9 @@ void append_tree(const SourceTree& tree, std::int32_t output, const std::string&
 // grew them. A category without a place in the set is in none.
 class EnsembleWalk {
  public:
-  explicit EnsembleWalk(const TreeEnsemble& ensemble);   // borrows it; O(nodes)
+  explicit EnsembleWalk(const TreeEnsemble& ensemble) : EnsembleWalk(ensemble, {}) {}   // borrows it; O(nodes)
+  // leaf_values: rows of n_outputs numbers, which are copied; a leaf's threshold is its row. Empty: its value.
+  EnsembleWalk(const TreeEnsemble& ensemble, std::span<const double> leaf_values);
   ~EnsembleWalk();
   EnsembleWalk(const EnsembleWalk&) = delete;
 

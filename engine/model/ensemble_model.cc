@@ -17,6 +17,7 @@
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
 #include "engine/imported/imported_model.h"
+#include "engine/model/graph_model.h"
 #include "engine/version.h"
 
 namespace kedge::engine {
@@ -55,14 +56,6 @@ std::string bytes_of_file(int fd, std::int64_t size) {
     done += static_cast<std::size_t>(got);
   }
   return bytes;
-}
-
-// Of the tensors in a model's file.
-std::int64_t bytes_of(const TreeEnsemble& trees) {
-  const std::int64_t node = 4 + (trees.is_float32 ? 4 : 8) + 4 + 1 + (trees.set_words.empty() ? 0 : 4);
-  return trees.n_nodes() * node + 12 * trees.n_trees() + 8 * trees.n_outputs +
-         8 * static_cast<std::int64_t>(trees.set_offset.size()) +
-         4 * static_cast<std::int64_t>(trees.set_words.size()) + (std::int64_t{1} << 12);
 }
 
 class EnsembleModel final : public StoredModel {
@@ -179,14 +172,15 @@ std::unique_ptr<StoredModel> load_tree_ensemble(const Context& ctx, const ModelF
 ForeignModel translated(const Context& ctx, std::string_view foreign) {
   ImportedModel model = import_model(foreign);
   model.info.version = kVersion, model.info.device = "cpu";
-  const std::int64_t bytes = bytes_of(model.trees);
+  const std::int64_t bytes = model.program ? model.program->bytes() : model.trees.file_bytes();
   require(bytes <= kMostForeignBytes, ErrorCode::kInvalidValue,
-          "the trees of this model take {} bytes, at most {} are taken", bytes, kMostForeignBytes);
+          "the numbers of this model take {} bytes, at most {} are taken", bytes, kMostForeignBytes);
   const std::int64_t names = 8 * static_cast<std::int64_t>(foreign.size()) + (std::int64_t{1} << 20);
   ModelFileWriter writer({},
                          static_cast<std::size_t>(bytes + std::min(names, kMostForeignBytes)));   // no file is written
   StateArchive archive(ctx, writer, static_cast<std::int32_t>(model.info.classes.size()));
-  archive_trees(archive, model.info, model.trees);
+  if (model.program) archive_program(archive, model.info, *model.program);
+  else archive_trees(archive, model.info, model.trees);
   ForeignModel result{.bytes = writer.finish(model.info)};
   const std::size_t size = padded_size(result.bytes.size());
   const std::unique_ptr<void, decltype(&std::free)> aligned(std::aligned_alloc(kModelAlignment, size), &std::free);

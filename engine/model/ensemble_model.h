@@ -1,4 +1,4 @@
-// Imported trees as a stored model: loaded, asked, and made of another program's file.
+// Models of other programs as stored models: loaded, asked, and made of their files.
 #pragma once
 
 #include <filesystem>

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/model/ensemble_model.h"
+#include "engine/model/graph_model.h"
 
 namespace kedge::engine {
 namespace {
@@ -35,7 +36,7 @@ bool answers_rows_alone(const schema::ModelInfo& model) {
   const bool are_numbers = std::ranges::all_of(
       model.columns, [](const schema::ModelColumn& column) { return column.kind == "number" && column.type.empty(); });
   if (!are_numbers || model.pipeline.empty()) return false;
-  if (is_tree_ensemble(model)) return true;
+  if (is_tree_ensemble(model) || is_program(model)) return true;
   return is_one_of(kTrees, model.pipeline.back()) &&
          std::all_of(model.pipeline.begin(), model.pipeline.end() - 1,
                      [](const auto& step) { return is_one_of(kOfCells, step); });

@@ -13,6 +13,7 @@
 #include "engine/job/step_traits.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/model/ensemble_model.h"
+#include "engine/model/graph_model.h"
 
 namespace kedge::engine {
 namespace {
@@ -163,6 +164,7 @@ std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFi
   const auto bytes = static_cast<std::int64_t>(file.tensors().size());   // they are copied
   require_memory(ctx, {.needed_bytes = bytes, .peak_bytes = bytes, .step = "the stored model", .where = "task.model"});
   if (is_tree_ensemble(file.info())) return load_tree_ensemble(ctx, file);
+  if (is_program(file.info())) return load_program(ctx, file);
   check_steps(file.info());
   if (file.info().dtype == "float32") return std::make_unique<TypedModel<float>>(ctx, file);
   return std::make_unique<TypedModel<double>>(ctx, file);

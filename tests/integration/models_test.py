@@ -129,6 +129,30 @@ class StoredModels(unittest.TestCase):
                 same = self.ask(again.json()["id"], body, {"Accept": "application/json"}, "?output=decision_function").json()["values"]
                 self.assertEqual(same, answer)
 
+    def test_graphs_of_onnx_and_models_of_catboost_become_stored_models(self):
+        for name in ("onnx_pipeline.onnx", "onnx_forest_names.onnx", "catboost_names.json"):
+            model = self.pushed(name)
+            self.assertEqual(model["outputs"][:2], ["predict", "predict_proba"])
+            said = json.loads((IMPORTED / (name.split(".")[0] + ".answers.json")).read_text())
+            body = {"columns": said["columns"], "rows": said["rows"]}
+            self.assertEqual(self.ask(model["id"], body, {"Accept": "application/json"}).json()["values"], said["predict"])
+            shares = self.ask(model["id"], body, {"Accept": "application/json"}, "?output=predict_proba").json()["values"]
+            for row, expected in zip(shares, said["predict_proba"], strict=True):
+                for value, wanted in zip(row, expected, strict=True):
+                    self.assertAlmostEqual(value, wanted, delta=1e-6)
+            for content in (self.server.call("GET", f"/v1/models/{model['id']}/download").body, self.opened(model["id"])):
+                again = self.server.call("POST", "/v1/models", content, MODEL)
+                self.assertEqual(again.status, 201, again.body)
+                same = self.ask(again.json()["id"], body, {"Accept": "application/json"}, "?output=predict_proba").json()["values"]
+                self.assertEqual(same, shares)
+
+    def test_an_operator_that_is_not_taken_is_refused_by_name(self):
+        content = (IMPORTED / "onnx_pipeline.onnx").read_bytes()
+        self.assertIn(b"Imputer", content)
+        reply = self.server.call("POST", "/v1/models", content.replace(b"Imputer", b"Imputor"), {**MODEL, "Content-Type": "application/octet-stream"})
+        self.assertEqual(reply.json()["code"], "INVALID_VALUE", reply.body)
+        self.assertIn("(Imputor): this operator is not taken", reply.json()["detail"])
+
     def test_a_pushed_model_answers_a_job(self):
         model = self.pushed("lgb_regression.txt")
         csv = "a,b,c,d,e\n" + "".join(f"{i},{i / 3},{-i},1,0\n" for i in range(9))

@@ -1,4 +1,5 @@
-// Models of XGBoost and LightGBM: they say what their trainers said, and what is malformed is refused with its place.
+// Models of XGBoost, LightGBM, CatBoost and ONNX: they say what their trainers said, and what is malformed is refused
+// with its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +27,10 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Value;
 
-constexpr int kMutations = 4000;   // of each file: some seconds in all
-const fs::path kFolder = KEDGE_IMPORTED;
+// KEDGE_IMPORTED_FOLDER: another folder of models and what their trainers said.
+const fs::path kFolder = std::getenv("KEDGE_IMPORTED_FOLDER") ? std::getenv("KEDGE_IMPORTED_FOLDER") : KEDGE_IMPORTED;
+// Of each file: some seconds in all. KEDGE_MUTATIONS: another number.
+const int kMutations = std::getenv("KEDGE_MUTATIONS") ? std::atoi(std::getenv("KEDGE_MUTATIONS")) : 4000;
 
 const Context& context() {
   static const std::unique_ptr<Device> device = open_device("cpu");
@@ -79,6 +82,8 @@ std::vector<std::string> stored_models() {
 void flatten(const Value& value, std::vector<double>& numbers) {
   if (const auto* list = std::get_if<schema::ValueList>(&value.data))
     for (const Value& item : *list) flatten(item, numbers);
+  else if (const auto* flat = std::get_if<std::vector<double>>(&value.data))
+    numbers.insert(numbers.end(), flat->begin(), flat->end());
   else if (const auto* real = std::get_if<double>(&value.data)) numbers.push_back(*real);
   else numbers.push_back(static_cast<double>(std::get<std::int64_t>(value.data)));
 }
@@ -90,6 +95,17 @@ double most_apart(double said, bool is_float32, bool is_linked) {
   const double units = is_linked ? 2 : 1;
   const double size = std::max(std::abs(said), std::numeric_limits<double>::min());
   return units * size * (is_float32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon());
+}
+
+// onnxruntime adds the leaves of many trees in another order, and multiplies matrices in float32.
+double most_apart_in_onnx(double said) {
+  return 1e-6 * std::max(1.0, std::abs(said));
+}
+
+std::vector<std::string> texts_of(const Value& value) {
+  std::vector<std::string> texts;
+  for (const Value& item : std::get<schema::ValueList>(value.data)) texts.push_back(std::get<std::string>(item.data));
+  return texts;
 }
 
 class StoredAnswers : public testing::TestWithParam<std::string> {};
@@ -104,16 +120,22 @@ TEST_P(StoredAnswers, AreWhatTheTrainerSaid) {
   const std::string body = schema::value_to_json(
       schema::ValueMap{{"columns", *find_value(map, "columns")}, {"rows", *find_value(map, "rows")}});
   const ModelRows rows = rows_of_body(model->info(), "application/json", body);
+  const bool is_graph = GetParam().ends_with(".onnx");
   for (const std::string& output : model->info().outputs) {
     const Value* const said = find_value(map, output);
     if (!said) continue;   // averaged margins, which LightGBM does not give
+    const ModelAnswer answer = model->answer(context(), rows, output);
+    if (!answer.texts.empty()) {
+      EXPECT_EQ(answer.texts, texts_of(*said));
+      continue;
+    }
     std::vector<double> expected;
     flatten(*said, expected);
-    const ModelAnswer answer = model->answer(context(), rows, output);
     ASSERT_EQ(answer.numbers.size(), expected.size()) << output;
     const bool is_linked = output != "decision_function" && model->info().outputs.size() > 1 && !answer.is_whole;
     for (std::size_t i = 0; i < expected.size(); ++i)
-      ASSERT_LE(std::abs(answer.numbers[i] - expected[i]), most_apart(expected[i], answer.is_float32, is_linked))
+      ASSERT_LE(std::abs(answer.numbers[i] - expected[i]),
+                is_graph ? most_apart_in_onnx(expected[i]) : most_apart(expected[i], answer.is_float32, is_linked))
           << output << " " << i << ": " << answer.numbers[i] << ", said " << expected[i];
     // Alone and among others a row gets the same answer.
     ModelRows first{
@@ -224,6 +246,45 @@ TEST(ImportedModel, NamesThePlaceOfWhatIsWrongInLightgbm) {
                 testing::HasSubstr(refusal.place));
 }
 
+std::string small_catboost() {
+  return R"({"features_info":{"float_features":[{"feature_index":0,"flat_feature_index":0,"feature_id":"x","nan_value_treatment":"AsTrue"},
+    {"feature_index":1,"flat_feature_index":1,"feature_id":"y"}]},"model_info":{"params":{"loss_function":{"type":"RMSE"}}},
+    "oblivious_trees":[{"leaf_values":[1,2,3,4],"splits":[
+    {"split_type":"FloatFeature","border":0.5,"float_feature_index":0},
+    {"split_type":"FloatFeature","border":0.25,"float_feature_index":1}]}],"scale_and_bias":[2,[10]]})";
+}
+
+TEST(ImportedModel, TakesTheBitsOfCatBoostsLeaves) {
+  EXPECT_EQ(said_of(small_catboost(), 0.5, 0.25), 12);
+  EXPECT_EQ(said_of(small_catboost(), 0.6, 0.25), 14);
+  EXPECT_EQ(said_of(small_catboost(), 0.5, 0.26), 16);
+  EXPECT_EQ(said_of(small_catboost(), 0.6, 0.26), 18);
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(said_of(small_catboost(), missing, missing), 14);   // x: as above all borders, y: below
+}
+
+TEST(ImportedModel, NamesThePlaceOfWhatIsWrongInCatBoost) {
+  const std::vector<Refusal> refusals{
+      {"\"leaf_values\":[1,2,3,4]", "\"leaf_values\":[1,2,3]",
+       "oblivious_trees[0].leaf_values: has 3 numbers, must have 4"},
+      {"\"leaf_values\":[1,2", "\"leaf_values\":[1,1e999", "CatBoost model"},
+      {"\"float_feature_index\":1", "\"float_feature_index\":2", "splits[1].float_feature_index: is 2"},
+      {"\"border\":0.25", "\"border\":\"nan\"", "the threshold of node 0 is no number"},
+      {"FloatFeature\",\"border\":0.25", "OnlineCtr\",\"border\":0.25", "is 'OnlineCtr', taken is FloatFeature"},
+      {"\"oblivious_trees\"", "\"trees\"", "trees that are not oblivious are not taken"},
+      {"{\"float_features\"", "{\"categorical_features\":[{}],\"float_features\"", "only columns of numbers are taken"},
+      {"\"type\":\"RMSE\"", "\"type\":\"Mine\"", "loss_function.type: is 'Mine'"},
+      {"\"type\":\"RMSE\"", "\"type\":\"Logloss\"", "has no 'class_params'"},
+      {"[2,[10]]", "[2,[10],3]", "scale_and_bias: has 3 values"},
+      {"[2,[10]]", "[2,[]]", "has 0 biases"},
+      {"\"feature_index\":1", "\"feature_index\":7", "float_features[1].feature_index: is 7"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const std::string file = replaced(small_catboost(), refusal.from, refusal.to);
+    EXPECT_THAT(error_of(file).message, testing::HasSubstr(refusal.place));
+  }
+}
+
 TEST(ImportedModel, NamesTheByteThatIsWrongInUbjson) {
   using namespace std::string_literals;
   EXPECT_EQ(error_of("{L\0\0\0\0\0\0\0\1a"s).message, "UBJSON: byte 11: the document ends here, something must follow");
@@ -296,7 +357,8 @@ TEST_P(MutatedFile, IsRefusedOrAnswers) {
 
 INSTANTIATE_TEST_SUITE_P(Imported, MutatedFile,
                          testing::Values("xgb_categories.json", "xgb_categories.ubj", "xgb_dart.ubj",
-                                         "lgb_categories.txt", "lgb_multiclass.txt"),
+                                         "lgb_categories.txt", "lgb_multiclass.txt", "onnx_pipeline.onnx",
+                                         "onnx_modes.onnx", "onnx_forest.onnx", "catboost_names.json"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::ranges::replace(name, '.', '_');
