@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "engine/backend/host/boost_forest.h"
+
 namespace kedge::engine {
 namespace {
 
@@ -149,6 +151,58 @@ TEST(CodedTrees, AreNotMadeOfWhatTheyCannotSay) {
   }
   chain.offset.push_back(2 * kCuts + 1);
   EXPECT_FALSE(CodedTrees::pack(chain.view(), number));
+}
+
+// --- boosting: sums of leaves ---
+
+BoostForest boosted(const Trees& t, std::int32_t n_outputs) {
+  BoostForest forest{.n_cols = t.n_cols,
+                     .n_outputs = n_outputs,
+                     .tree_offset = t.offset,
+                     .feature = t.feature,
+                     .threshold = t.threshold,
+                     .left = t.left,
+                     .missing_left = t.missing_left};
+  forest.set.assign(t.feature.size(), -1);
+  for (std::size_t i = 0; i < t.feature.size(); ++i) forest.value.push_back(1.0 / static_cast<double>(3 + i));
+  forest.category_offset.assign(static_cast<std::size_t>(t.n_cols) + 1, 0);
+  return forest;
+}
+
+// X has one column more than the trees read, which is left out.
+template <class T>
+void expect_sums_of_add_boosted(const Case& c, std::int32_t n_outputs) {
+  const BoostForest forest = boosted(c.trees, n_outputs);
+  const auto coded = coded_trees(forest);
+  ASSERT_TRUE(coded);
+  std::vector<T> cells;
+  for (std::int64_t i = 0; i < c.n_rows; ++i) {
+    for (std::int64_t j = 0; j < c.trees.n_cols; ++j)
+      cells.push_back(static_cast<T>(c.rows[static_cast<std::size_t>(i * c.trees.n_cols + j)]));
+    cells.push_back(T{1e9F});
+  }
+  const MatrixView<const T> X(DevicePointer<const T>(cells.data()), c.n_rows, c.trees.n_cols, c.trees.n_cols + 1);
+  std::vector<double> plain(static_cast<std::size_t>(c.n_rows * n_outputs), 0.25), packed = plain;
+  add_boosted<T>(forest, 0, X, {}, std::span<double>(plain));
+  add_coded<T>(*coded, forest, X, std::span<double>(packed));
+  ASSERT_EQ(packed, plain);
+}
+
+TEST(CodedBoosting, HasTheBitsOfAWalkByValues) {
+  for (std::uint32_t seed = 0; seed < 12; ++seed)
+    for (const std::int64_t n_rows : {1, 15, 16, 17, 700, 3000})   // alone, groups, blocks, threads
+      for (const std::int32_t n_outputs : {1, 3}) {
+        const Case c = random_case(seed, 12, 40, n_rows, seed % 2 == 0);
+        expect_sums_of_add_boosted<float>(c, n_outputs);
+        expect_sums_of_add_boosted<double>(c, n_outputs);
+      }
+}
+
+TEST(CodedBoosting, IsNotMadeOfSetsOfCategories) {
+  BoostForest forest = boosted(random_case(3, 4, 20, 1, false).trees, 1);
+  ASSERT_TRUE(coded_trees(forest));
+  forest.set[0] = 0;
+  EXPECT_FALSE(coded_trees(forest));
 }
 
 }   // namespace
