@@ -30,6 +30,10 @@ std::optional<std::int64_t> rows_in(const Step& step, std::string_view name, std
   return std::nullopt;
 }
 
+// Of a node in the form that is kept for predictions (CodedTrees): 8, and 4 where the numbers of leaves are large.
+// While it is made, as much again for its cuts and numbers.
+constexpr std::int64_t kOfPackedNode = 12;
+
 // Of a tree: of a regressor up to one for each drawn row and those above them, of a classifier fewer, as most rows agree.
 std::int64_t nodes_of(const SampleShape& X, const Step& step, const Growth& growth) {
   const std::int64_t rows = std::min(X.rows, rows_in(step, "max_samples", X.rows).value_or(X.rows));
@@ -60,15 +64,15 @@ MemoryNeed grown(const SampleShape& X, const Step& step, const Growth& growth) {
   const bool is_exact = growth.is_single && text(step, "splitter") == "best" && !X.has_few_values.value_or(false);
   const std::int64_t n_trees = growth.is_single ? 1 : integer(step, "n_estimators"), nodes = nodes_of(X, step, growth);
   const std::int64_t of_node = 41 + std::max<std::int64_t>(8, 8 * X.n_outputs);
-  const std::int64_t forest = bytes_of(n_trees, nodes, of_node);
+  const std::int64_t forest = bytes_of(n_trees, nodes, of_node), packed = bytes_of(n_trees, nodes, kOfPackedNode);
   const std::int64_t growing = threads_for(n_trees) * (nodes * (kOfDraft + 8 * X.n_outputs) + X.rows * kOfRow);
   const std::int64_t exact = is_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfRank) : 0;
   const bool is_surely_exact = is_exact && X.has_few_values.has_value();
   return {.work = binned_size(X) + exact + forest / 2 * 3 + growing + answers(X),
           .minimum = bytes_of(std::max(X.rows, X.table_rows), X.cols, 1) + bytes_of(n_trees, 1, of_node) +
-                  (is_surely_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfSureRank) : 0),
-          .use = X.copy() + answers(X),
-          .kept = forest};
+                     (is_surely_exact ? X.copy() + bytes_of(X.rows, X.cols, kOfSureRank) : 0),
+          .use = X.copy() + answers(X) + 2 * packed,
+          .kept = forest + packed};
 }
 
 }  // namespace
