@@ -8,8 +8,6 @@
 
 namespace kedge::engine {
 
-void add_resampling(Rows& rows);
-
 std::span<const CatalogueEntry> catalogue() {
   static const Rows rows = [] {
     Rows all;

@@ -54,6 +54,7 @@ void add_preprocessing(Rows& rows);
 void add_composition(Rows& rows);
 void add_text(Rows& rows);
 void add_selection(Rows& rows);
+void add_resampling(Rows& rows);
 void add_kernels(Rows& rows);
 void add_svm(Rows& rows);
 void add_decomposition(Rows& rows);

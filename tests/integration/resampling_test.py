@@ -55,9 +55,9 @@ class Resampling(unittest.TestCase):
     def test_a_model_predicts_the_rows_that_it_is_given(self):
         pipeline = [{"estimator": "RandomUnderSampler"}, {"estimator": "SMOTE"}, {"estimator": "GaussianNB"}]
         result = self.result({"dataset": {"builtin": "wine"}, "pipeline": pipeline, "task": {"fit": {}}})
-        answer = self.server.call("POST", f"/v1/models/{result['model']}/predict", ",".join(["1"] * 13).join(["\n"] * 2), {"Accept": "application/json"})
+        answer = self.server.call("POST", f"/v1/models/{result['model']}/predict", {"rows": [[1.0] * 13]}, {"Accept": "application/json"})
         self.assertEqual(answer.status, 200, answer.body)
-        self.assertEqual(len(answer.json()["predictions"]), 1)
+        self.assertEqual(len(answer.json()["values"]), 1)
 
 
 if __name__ == "__main__":

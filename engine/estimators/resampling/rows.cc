@@ -5,8 +5,6 @@
 
 namespace kedge::engine {
 
-void add_resampling(Rows& rows);
-
 void add_resampling(Rows& rows) {
   add<SMOTE>(rows, SMOTE<double>::memory, {20, 1, 100}, {.host_part = "which rows and neighbours are drawn"});
   add<RandomOverSampler>(rows, RandomOverSampler<double>::memory, {1, 1}, {.host_part = "which rows are drawn"});
