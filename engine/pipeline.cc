@@ -1,6 +1,7 @@
 // Builds a pipeline from a job's description and takes a data set through it.
 #include "engine/pipeline.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/contributions.h"
 #include "engine/estimators/text/documents.h"
 
 #include <fmt/ranges.h>
@@ -77,7 +78,7 @@ struct Pipeline::Impl {
 
   template <class T>
   void keep_model(const Context& ctx, const Selection& selection, const DatasetMeta& meta, const TaskTarget& target,
-                  const std::vector<schema::Step>& steps, Chain<T>& chain, RunFiles& files) const {
+                  const std::vector<schema::Step>& steps, Chain<T>& chain, const Samples<T>& X, RunFiles& files) const {
     schema::ModelInfo info = describe(ctx, selection, meta, target, files);
     if (const auto* reader = dynamic_cast<const ReadsTexts*>(&chain.step(0))) {
       for (const std::int64_t j :
@@ -87,7 +88,9 @@ struct Pipeline::Impl {
       }
     }
     try {
-      files.model_bytes = save_model(ctx, files.model_file, steps, chain, info, files.keep);
+      std::vector<double> means;   // contributions of a line are counted from them
+      if (is_line(steps.back().estimator)) means = column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
+      files.model_bytes = save_model(ctx, files.model_file, steps, chain, std::move(means), info, files.keep);
       files.model = std::move(info);
     } catch (const schema::Error& error) {
       if (error.code != ErrorCode::kInvalidValue) throw;
@@ -131,7 +134,7 @@ struct Pipeline::Impl {
     TaskInput<T> input{job, std::move(table), target};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
-        keep_model(ctx, selection, columns, target, steps, chain, *files);
+        keep_model<T>(ctx, selection, columns, target, steps, chain, {.table = input.table}, *files);
       };
     }
     result.timings.toDevice = watch.lap();

@@ -132,7 +132,7 @@ struct Predict {
   model @0 :Text $Json.required;
   # Its id.
 
-  output @1 :Text = "predict" $Json.choices(["predict", "predict_proba", "decision_function", "score_samples"]);
+  output @1 :Text = "predict" $Json.choices(["predict", "predict_proba", "decision_function", "score_samples", "contributions"]);
   format @2 :Text = "npy" $Json.choices(["npy", "csv"]);
 }
 

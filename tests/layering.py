@@ -16,7 +16,7 @@ ALLOWED = {
     "engine/comm": ["schemas"],
     "engine/generate": ["schemas", "engine/core"],
     "engine/open_model": ["schemas", "engine/core"],
-    "engine/imported": ["schemas", "engine/core", "engine/backend/host/row_chunks.h"],
+    "engine/imported": ["schemas", "engine/core", "engine/backend/host/row_chunks.h", "engine/backend/host/tree_shap.h"],
     "engine/backend": ["schemas", "engine/core"],
     "engine/estimators": ["schemas", "engine/core", "engine/comm", "engine/backend"],
     "engine/metrics": ["schemas", "engine/core", "engine/backend"],

@@ -16,7 +16,6 @@ constexpr int kLanesOfWalk = 16;                 // walks side by side, which hi
 constexpr std::int64_t kRowsBytes = 256 << 10;   // of a block of rows: half of a small L2
 constexpr std::int64_t kTreesBytes = 16 << 10;   // of a group of trees: half of a small L1
 constexpr std::int64_t kMostRows = 4096;         // of a block
-constexpr double kMostCategory = 16777216;       // XGBoost's bound of a category; LightGBM's sets are no larger here
 constexpr std::int32_t kShallow = 8;             // depth of a tree
 constexpr std::int64_t kStepNs = 2;
 
@@ -57,14 +56,6 @@ struct Tree {
   const std::int32_t* set = nullptr;
 };
 
-template <class T>
-bool is_in_set(const TreeEnsemble& e, std::int32_t set, T value) {
-  if (!(e.is_float32 ? value >= 0 : value > -1) || !(value < static_cast<T>(kMostCategory))) return false;
-  const auto category = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-  const std::int64_t begin = e.set_offset[set], word = category / 32;
-  return word < e.set_offset[set + 1] - begin && (e.set_words[begin + word] >> category % 32 & 1) != 0;
-}
-
 template <class Node, bool kStrict>
 inline __attribute__((always_inline)) bool goes_left_by_cut(typename Node::Value value, const Node& node) {
   return kStrict ? value < node.threshold : value <= node.threshold;
@@ -77,7 +68,7 @@ bool goes_left_by_all(const TreeEnsemble& e, const Tree<Node>& tree, std::uint32
   const Node& node = tree.nodes[at];
   if (flags & node_flag::kCategory) {
     if (std::isnan(value)) return node.is_missing_left();
-    return is_in_set(e, tree.set[at], value);
+    return is_in_set(e, tree.set[at], static_cast<double>(value));
   }
   if (flags & node_flag::kEqual) return std::isnan(value) ? node.is_missing_left() : value == node.threshold;
   const bool is_missing = std::isnan(value);

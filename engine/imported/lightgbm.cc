@@ -232,6 +232,11 @@ SourceTree read_tree(const Section& section) {
     }
     read_sets(section, decisions, tree);
   }
+  if (n_cuts > 0 && section.find("internal_count") && section.find("leaf_count")) {
+    tree.cover = section.list<double>("internal_count", n_cuts);
+    const auto of_leaves = section.list<double>("leaf_count", n_leaves);
+    tree.cover.insert(tree.cover.end(), of_leaves.begin(), of_leaves.end());
+  }
   const std::size_t n = n_cuts + n_leaves;
   tree.feature.resize(n, -1), tree.left.resize(n, -1), tree.right.resize(n, -1), tree.flags.resize(n, 0);
   tree.threshold.insert(tree.threshold.end(), leaves.begin(), leaves.end());
@@ -314,6 +319,7 @@ ImportedModel import_lightgbm(std::string_view text) {
     fail("header", "num_tree_per_iteration is {}, but there are {} trees", trees.n_outputs, trees.n_trees());
   if (header.find("average_output"))
     trees.divisor = static_cast<double>(std::max<std::int64_t>(1, trees.n_trees() / trees.n_outputs));
+  if (trees.cover.size() != trees.feature.size()) trees.cover.clear();   // some trees have none
   read_categories(lines, model);
   describe_trees(trees, model.info);
   return model;

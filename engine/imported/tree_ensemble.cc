@@ -10,6 +10,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int32_t kMostOutputs = 1 << 20;
+constexpr double kMostCategory = 16777216;   // XGBoost's bound of a category; LightGBM's sets are no larger here
 
 [[noreturn]] void fail(const std::string& where, const std::string& problem) {
   throw schema::Error(schema::ErrorCode::kModelCorrupt, where + problem);
@@ -61,6 +62,8 @@ void append_tree(const SourceTree& tree, std::int32_t output, const std::string&
     ensemble.left.push_back(is_leaf ? 0 : static_cast<std::int32_t>(order.size()));
     ensemble.flags.push_back(flags);
     ensemble.set.push_back(has_set ? append_set(tree, node, ensemble) : -1);
+    if (!tree.cover.empty()) ensemble.cover.push_back(tree.cover[static_cast<std::size_t>(node)]);
+    else if (tree.left.size() == 1) ensemble.cover.push_back(1);   // of a tree without cuts any will do
     if (is_leaf) continue;
     for (const std::int32_t child : {tree.left[node], tree.right[node]}) {
       if (is_known[child]) fail(where, fmt::format("node {} has two parents", child));
@@ -104,13 +107,32 @@ void check_nodes(StateArchive& archive, const TreeEnsemble& e) {
 }   // namespace
 
 // Of the tensors in a model's file.
-std::int64_t TreeEnsemble::file_bytes() const {
+std::int64_t TreeEnsemble::file_bytes() const {bool is_in_set(const TreeEnsemble& e, std::int32_t set, double category) {
+  if (!(e.is_float32 ? category >= 0 : category > -1) || !(category < kMostCategory)) return false;
+  const auto code = static_cast<std::uint32_t>(static_cast<std::int32_t>(category));
   const std::int64_t node = 4 + (is_float32 ? 4 : 8) + 4 + 1 + (set_words.empty() ? 0 : 4);
   return n_nodes() * node + 12 * n_trees() + 8 * n_outputs + 8 * static_cast<std::int64_t>(set_offset.size()) +
          4 * static_cast<std::int64_t>(set_words.size()) + (std::int64_t{1} << 12);
 }
 
-void TreeEnsemble::state(StateArchive& archive) {
+begin = e.set_offset[set], word = code / 32;
+  return word < e.set_offset[set + 1] - begin && (e.set_words[begin + word] >> code % 32 & 1) != 0;
+}
+
+namespace {
+
+// In the type of the cells: half the bytes of float32, none lost.
+void numbers_of(StateArchive& archive, std::string_view name, bool is_float32, std::int64_t size,
+                std::vector<double>& values) {
+  if (!is_float32) return archive.field(name, values, size);
+  std::vector<float> narrow(values.begin(), values.end());
+  archive.field(name, narrow, size);
+  values.assign(narrow.begin(), narrow.end());
+}
+
+}   // namespace
+
+void TreeEnsemble::state(StateArchive& archive, bool has_cover) {
   archive.field("source", source);
   archive.field("objective", objective);
   archive.field("is_float32", is_float32);
@@ -132,13 +154,7 @@ void TreeEnsemble::state(StateArchive& archive) {
   archive.indices("tree_output", tree_output, n_trees(), 0, n_outputs - 1);
   archive.indices("feature", feature, kAnySize, -1, n_cols - 1);
   check_offsets(archive, "tree_offset", tree_offset, n_nodes());
-  if (is_float32) {   // half the bytes, none lost
-    std::vector<float> narrow(threshold.begin(), threshold.end());
-    archive.field("threshold", narrow, n_nodes());
-    threshold.assign(narrow.begin(), narrow.end());
-  } else {
-    archive.field("threshold", threshold, n_nodes());
-  }
+  numbers_of(archive, "threshold", is_float32, n_nodes(), threshold);
   archive.field("left", left, n_nodes());
   archive.indices("flags", flags, n_nodes(), 0, node_flag::kAll);
   archive.field("set_offset", set_offset, kAnySize);
@@ -151,6 +167,7 @@ void TreeEnsemble::state(StateArchive& archive) {
   check_offsets(archive, "set_offset", set_offset, static_cast<std::int64_t>(set_words.size()));
   if (set_offset.size() > 1) archive.field("set", set, n_nodes());
   else set.assign(feature.size(), -1);
+  if (has_cover) numbers_of(archive, "cover", is_float32, n_nodes(), cover);
   check_nodes(archive, *this);
   archive.expect(!is_classifier || archive.n_classes() == n_classes(), "n_outputs", "does not fit the classes");
 }

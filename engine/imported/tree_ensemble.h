@@ -56,6 +56,7 @@ struct TreeEnsemble {
   std::vector<std::int32_t> set;              // of kCategory; -1 otherwise
   std::vector<std::int64_t> set_offset{0};    // by set: its words
   std::vector<std::uint32_t> set_words;       // bit c % 32 of word c / 32: category c is in the set
+  std::vector<double> cover;   // weight of the rows that a node was fitted on; empty: the file does not say it
 
   std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_offset.size()) - 1; }
   std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
@@ -63,7 +64,10 @@ struct TreeEnsemble {
   std::int64_t file_bytes() const;   // of its tensors in a model's file
   bool has_margin() const { return is_classifier || link != EnsembleLink::kIdentity; }
 
-  void state(StateArchive& archive);   // of a model file; checks everything that is read
+  bool has_cover() const { return !cover.empty(); }
+
+  // Of a model file; checks everything that is read. has_cover: whether the file has it, which older ones do not.
+  void state(StateArchive& archive, bool has_cover);
 };
 
 // A tree as its file has it, in any order of nodes.
@@ -72,11 +76,20 @@ struct SourceTree {
   std::vector<double> threshold;
   std::vector<std::uint8_t> flags;
   std::vector<std::vector<std::uint32_t>> sets;   // by node; may be shorter than the tree
+  std::vector<double> cover;                      // by node; empty: not known
 };
 
 // Appends the nodes that node 0 reaches. Errors: kModelCorrupt, beginning with `where`: a child or feature out of
 // range, a node with two parents, a cut or leaf that is not finite.
 void append_tree(const SourceTree& tree, std::int32_t output, const std::string& where, TreeEnsemble& ensemble);
+
+// Whether a category is in a set; one that has no place there is not.
+bool is_in_set(const TreeEnsemble& ensemble, std::int32_t set, double category);
+
+// What each column contributes to the margins of rows x n_cols values (row-major, host), by trees that have a cover:
+// as tree_contributions() in engine/backend/host/tree_shap.h, in double. Errors: as there.
+std::vector<double> ensemble_contributions(const TreeEnsemble& ensemble, std::span<const double> rows,
+                                           std::int64_t n_rows);
 
 // Margins, or predictions, of rows x n_cols values (row-major, host), a missing one NaN, as rows x n_outputs
 // numbers; each is a float where the ensemble is_float32. Sums take the trees in order: the bits of the program that

@@ -143,6 +143,7 @@ SourceTree read_tree(const Place& place) {
   tree.feature = place.at("split_indices").integers<std::int32_t>(n, 0, kMaxSize);
   tree.threshold = place.at("split_conditions").numbers(n);
   for (double& value : tree.threshold) value = static_cast<double>(static_cast<float>(value));
+  if (const std::optional<Place> hessian = place.find("sum_hessian")) tree.cover = hessian->numbers(n);
   const auto missing_left = place.at("default_left").integers<std::uint8_t>(n, 0, 1);
   const std::optional<Place> types = place.find("split_type");
   const auto is_set = types ? types->integers<std::uint8_t>(n, 0, 1) : std::vector<std::uint8_t>(n);
@@ -256,6 +257,7 @@ ImportedModel import_xgboost(const schema::Value& document) {
   read_sums(learner, objective, model.trees);
   read_columns(learner, model.trees.n_cols, model.info);
   read_trees(learner, model.trees);
+  if (model.trees.cover.size() != model.trees.feature.size()) model.trees.cover.clear();   // some trees have none
   describe_trees(model.trees, model.info);
   return model;
 }

@@ -283,7 +283,8 @@ void check_model_task(const schema::JobSpec& spec) {
   const std::string task = predict ? "task.predict" : "task.transform";
   if (schema::model_of(spec.task)->empty()) refuse(task + ".model", "model is empty, must be the id of a stored model");
   if (predict)
-    check_choice(predict->output, {"predict", "predict_proba", "decision_function", "score_samples"}, task + ".output");
+    check_choice(predict->output, {"predict", "predict_proba", "decision_function", "score_samples", "contributions"},
+                 task + ".output");
   check_choice(predict ? predict->format : std::get<schema::Transform>(spec.task).format, {"npy", "csv"}, task + ".format");
   if (!spec.pipeline.empty()) refuse("pipeline", "a task with a stored model takes no pipeline: the model has its own");
   const schema::Select& select = spec.select;

@@ -18,6 +18,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/imported/imported_model.h"
 #include "engine/model/graph_model.h"
+#include "engine/model/contributions_answer.h"
 #include "engine/version.h"
 
 namespace kedge::engine {
@@ -27,7 +28,7 @@ using schema::ErrorCode;
 
 void archive_trees(StateArchive& archive, const schema::ModelInfo& info, TreeEnsemble& trees) {
   const StateArchive::Scope scope(archive, kTreeEnsemble, static_cast<std::int64_t>(info.columns.size()));
-  trees.state(archive);
+  trees.state(archive, std::ranges::find(info.outputs, "contributions") != info.outputs.end());
 }
 
 constexpr std::int64_t kHeadBytes = 256;   // of a file, by which it is recognised
@@ -58,6 +59,15 @@ std::string bytes_of_file(int fd, std::int64_t size) {
   return bytes;
 }
 
+// Of the tensors in a model's file.
+std::int64_t bytes_of(const TreeEnsemble& trees) {
+  const std::int64_t node = 4 + (trees.is_float32 ? 4 : 8) + 4 + 1 + (trees.set_words.empty() ? 0 : 4);
+  const std::int64_t cover = trees.has_cover() ? (trees.is_float32 ? 4 : 8) : 0;
+  return trees.n_nodes() * (node + cover) + 12 * trees.n_trees() + 8 * trees.n_outputs +
+         8 * static_cast<std::int64_t>(trees.set_offset.size()) +
+         4 * static_cast<std::int64_t>(trees.set_words.size()) + (std::int64_t{1} << 12);
+}
+
 class EnsembleModel final : public StoredModel {
  public:
   EnsembleModel(const Context& ctx, const ModelFile& file)
@@ -79,6 +89,7 @@ class EnsembleModel final : public StoredModel {
     require(rows.features.size() == info_.columns.size() && rows.values.size() == n_cells, ErrorCode::kInternal,
             "rows of {} columns for a model of {}", rows.features.size(), info_.columns.size());
     std::vector<double> known;   // where a category may be unknown
+    if (output == "contributions") return contributed(cells_of(rows, known), rows.n_rows);
     std::vector<double> numbers = walk_.margins(cells_of(rows, known), rows.n_rows);
     if (output != "decision_function") walk_.to_predictions(numbers);
     ModelAnswer answer = output == "predict" && trees_.is_classifier ? classes_of(numbers, rows.n_rows)
@@ -113,6 +124,17 @@ class EnsembleModel final : public StoredModel {
       }
     }
     return known.empty() ? std::span<const double>(rows.values) : std::span<const double>(known);
+  }
+
+  ModelAnswer contributed(std::span<const double> cells, std::int64_t n_rows) const {
+    std::vector<std::string> columns, outputs;
+    for (const schema::ModelColumn& column : info_.columns) columns.push_back(column.name);
+    for (std::int32_t k = 0; k < trees_.n_outputs; ++k)
+      outputs.push_back(trees_.is_classifier && trees_.n_outputs > 1 ? info_.classes[static_cast<std::size_t>(k)]
+                                                                     : std::to_string(k));
+    ModelAnswer answer = contributions_answer(ensemble_contributions(trees_, cells, n_rows), columns, outputs);
+    answer.n_rows = n_rows;
+    return answer;
   }
 
   ModelAnswer columns_of(std::vector<double> numbers) const {

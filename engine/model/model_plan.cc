@@ -63,6 +63,7 @@ StepsAtWork steps_at_work(const schema::ModelInfo& model, SampleShape X, bool is
 std::int64_t outputs_per_row(const ModelQuestion& question, const StepsAtWork& steps) {
   const auto n_classes = static_cast<std::int64_t>(question.model.classes.size());
   if (question.output == "transform") return steps.width;
+  if (question.output == "contributions") return std::max<std::int64_t>(1, n_classes) * (steps.width + 1);
   if (question.output == "predict_proba")   // of classes, or of the components of a mixture
     return std::max({std::int64_t{1}, n_classes, memory::integer(question.model.pipeline.back(), "n_components")});
   return question.output == "decision_function" && n_classes > 2 ? n_classes : 1;
@@ -125,6 +126,9 @@ MemoryPlan plan_answer(const ModelQuestion& question) {
   plan.peak_bytes = plan.mapped_bytes + question.rows_held_bytes + of_rows(tile) + steps.bytes +
                     (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + kNumberText) +
                     (has_names ? bytes_of(n, 1, of_class_name(question.model)) : 0);
+  // Contributions copy the trees into the order of their walk, and the cells twice.
+  if (question.output == "contributions")
+    plan.peak_bytes += 2 * question.mapped_bytes + bytes_of(tile.rows, steps.width, 16);
   plan.step = question.model.pipeline.empty() ? "model" : question.model.pipeline[steps.step].estimator;
   plan.where = "task";
   return plan;

@@ -8,10 +8,13 @@
 
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/catalogue.h"
+#include "engine/estimators/contributions.h"
 #include "engine/estimators/row_scores.h"
 #include "engine/estimators/text/documents.h"
 #include "engine/job/step_traits.h"
 #include "engine/memory/memory_plan.h"
+#include "engine/model/contributions_answer.h"
 #include "engine/model/ensemble_model.h"
 #include "engine/model/graph_model.h"
 
@@ -26,6 +29,8 @@ std::vector<StepTraits> traits_of_all(const std::vector<schema::Step>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) traits.push_back(traits_of(steps[i], fmt::format("pipeline[{}]", i)));
   return traits;
 }
+
+constexpr const char* kColumnMeans = "column_means";
 
 void require_model(bool ok, const char* problem) { require(ok, ErrorCode::kModelCorrupt, "model: {}", problem); }
 
@@ -60,13 +65,19 @@ class TypedModel final : public StoredModel {
   TypedModel(const Context& ctx, const ModelFile& file) : info_(file.info()), chain_(info_.pipeline) {
     StateArchive archive(ctx, file, class_count(info_));
     chain_.state(archive);
+    const bool keeps_means =
+        is_line(info_.pipeline.back().estimator) && std::ranges::count(info_.outputs, kContributions) > 0;
+    if (keeps_means) archive.field(kColumnMeans, column_means_, kAnySize);
+    archive.expect_finite(kColumnMeans, column_means_);
+    archive.finish();
     require_model(chain_.n_features() == static_cast<std::int64_t>(info_.columns.size()),
                   "its first step was fitted with another number of columns than it names");
   }
   const schema::ModelInfo& info() const override { return info_; }
 
   ModelAnswer answer(const Context& ctx, const ModelRows& rows, std::string_view output) override {
-    const std::vector<std::string> outputs = outputs_of(info_.pipeline);
+    std::vector<std::string> outputs = outputs_of(info_.pipeline);
+    if (!column_means_.empty()) outputs.emplace_back(kContributions);
     if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
       throw Error(ErrorCode::kInvalidValue,
                   fmt::format("output is '{}', this model has {}", output, outputs.empty() ? "none" : fmt::format("{}", fmt::join(outputs, ", "))),
@@ -77,7 +88,10 @@ class TypedModel final : public StoredModel {
     const Samples<T> samples = samples_of(std::move(X), rows.features);
     const bool is_transform = output == "transform";
     const Samples<T> last = chain_.transformed(ctx, samples, chain_.size() - (is_transform ? 0 : 1));
-    ModelAnswer answer = is_transform ? values_of(ctx, last) : output == "predict" ? predicted(ctx, last) : scored(ctx, last, output);
+    ModelAnswer answer = is_transform               ? values_of(ctx, last)
+                         : output == "predict"      ? predicted(ctx, last)
+                         : output == kContributions ? contributed(ctx, last)
+                                                    : scored(ctx, last, output);
     answer.n_rows = rows.n_rows;
     return answer;
   }
@@ -114,6 +128,20 @@ class TypedModel final : public StoredModel {
     return answer;
   }
 
+  // Of the columns that the last step reads.
+  ModelAnswer contributed(const Context& ctx, const Samples<T>& X) const {
+    const auto* contributor = dynamic_cast<const Contributor<T>*>(&last_step());
+    Contributions found = contributor
+                              ? contributor->contributions(ctx, X)
+                              : line_contributions(last_step().attributes(), column_means_, host_values(ctx, X));
+    require(found.n_outputs == 1 || found.n_outputs == std::ssize(info_.classes), ErrorCode::kModelCorrupt,
+            "model: it has {} outputs for {} classes", found.n_outputs, info_.classes.size());
+    std::vector<std::string> columns, outputs{""};
+    for (const Feature& feature : features_of(*X.table)) columns.push_back(feature.name);
+    if (found.n_outputs > 1) outputs = info_.classes;
+    return contributions_answer(std::move(found.values), columns, outputs);
+  }
+
   ModelAnswer scored(const Context& ctx, const Samples<T>& X, std::string_view output) const {
     if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&last_step())) {
       const Matrix<double> scores = scorer->row_scores(ctx, X, output);
@@ -134,6 +162,7 @@ class TypedModel final : public StoredModel {
 
   schema::ModelInfo info_;
   Chain<T> chain_;
+  std::vector<double> column_means_;
 };
 
 }  // namespace
@@ -151,6 +180,8 @@ std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline) {
   if (last.has_proba) outputs.emplace_back("predict_proba");
   if (last.has_decision) outputs.emplace_back("decision_function");
   outputs.insert(outputs.end(), last.row_outputs.begin(), last.row_outputs.end());
+  const auto made = find_estimator(pipeline.back().estimator)->make_f64(pipeline.back().params);
+  if (dynamic_cast<const Contributor<double>*>(made.get())) outputs.emplace_back(kContributions);
   if (last.transforms) outputs.emplace_back("transform");
   return outputs;
 }
@@ -171,18 +202,20 @@ std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFi
 }
 
 template <class T>
-std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
-                       schema::ModelInfo& info, std::size_t keep) {
+std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline,
+                       Chain<T>& chain, std::vector<double> column_means, schema::ModelInfo& info, std::size_t keep) {
   info.pipeline = pipeline, info.outputs = outputs_of(pipeline);
+  if (!column_means.empty()) info.outputs.emplace_back(kContributions);
   ModelFileWriter writer(path, keep);
   StateArchive archive(ctx, writer, class_count(info));
   chain.state(archive);
+  if (!column_means.empty()) archive.field(kColumnMeans, column_means, std::ssize(column_means));
   return writer.finish(info);
 }
 
-template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<float>&, schema::ModelInfo&,
-                                std::size_t);
-template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&, Chain<double>&, schema::ModelInfo&,
-                                std::size_t);
+template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&,
+                                Chain<float>&, std::vector<double>, schema::ModelInfo&, std::size_t);
+template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&,
+                                Chain<double>&, std::vector<double>, schema::ModelInfo&, std::size_t);
 
 }  // namespace kedge::engine

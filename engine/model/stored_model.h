@@ -48,13 +48,15 @@ class StoredModel {
 // Whether it is how a whole number is written: such classes are numbers in answers.
 bool is_whole_number(const std::string& text);
 
-// Outputs that a pipeline has, in the order of ModelInfo::outputs.
+// Outputs that a pipeline has, in the order of ModelInfo::outputs. A line has contributions as well where its model
+// keeps the means of its columns.
 std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline);
 
-// Writes the fitted chain; one of at most `keep` bytes is returned instead. `info` says everything about it but `pipeline` and `outputs`,
-// which are filled in. Errors: kInvalidValue for an estimator that cannot be stored; kInternal with the system's words.
+// Writes the fitted chain; one of at most `keep` bytes is returned instead. column_means: of what the last step was
+// fitted on, if it is a line; otherwise empty. `info` says everything about it but `pipeline` and `outputs`, which are
+// filled in. Errors: kInvalidValue for an estimator that cannot be stored; kInternal with the system's words.
 template <class T>
-std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline, Chain<T>& chain,
-                       schema::ModelInfo& info, std::size_t keep);
+std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline,
+                       Chain<T>& chain, std::vector<double> column_means, schema::ModelInfo& info, std::size_t keep);
 
 }  // namespace kedge::engine

@@ -219,7 +219,6 @@ void Chain<T>::state(StateArchive& archive) {
     const auto* classifier = dynamic_cast<const Classifier<T>*>(step.estimator.get());
     archive.expect(!classifier || classifier->n_classes() == archive.n_classes(), "classes", "has another size than the model's");
   }
-  archive.finish();
 }
 
 template <class T>

@@ -433,6 +433,8 @@ std::vector<TensorForm> outputs_of(const schema::ModelInfo& model, bool is_regre
                                              : "INT64";
     } else if (output == "predict_proba") {
       form.shape.push_back(n_classes > 0 ? n_classes : -1);
+    } else if (output == "contributions") {
+      form.shape.push_back(-1);
     } else if (output == "transform") {
       form.shape.push_back(-1);
       form.datatype = model.dtype == "float32" ? "FP32" : "FP64";

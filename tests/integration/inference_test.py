@@ -93,6 +93,9 @@ class Inference(unittest.TestCase):
         both = self.infer(inputs=[FLOWERS], outputs=[{"name": "predict_proba"}, {"name": "predict"}])["outputs"]
         self.assertEqual([o["name"] for o in both], ["predict_proba", "predict"])
         self.assertEqual((both[0]["shape"], both[0]["data"]), ([2, 3], sum(self.said("predict_proba"), [])))
+        model = self.fitted({"builtin": "iris"}, "DecisionTreeClassifier")
+        parts = self.infer(model=model, inputs=[FLOWERS], outputs=[{"name": "contributions"}])["outputs"][0]
+        self.assertEqual((parts["shape"], parts["data"]), ([2, 15], sum(self.said("contributions", model), [])))
         by_id = self.ask(f"/v2/models/{self.model}/versions/1/infer", {"inputs": [FLOWERS]})
         self.assertEqual(by_id.json()["outputs"], answer["outputs"])
         digits = self.infer(model="digits", inputs=[{"name": "x", "shape": [1, 64], "datatype": "INT32", "data": list(range(64))}])["outputs"][0]

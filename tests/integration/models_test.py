@@ -49,7 +49,7 @@ class StoredModels(unittest.TestCase):
 
     def test_a_fit_stores_a_model_that_answers(self):
         model = self.fitted()
-        self.assertEqual(self.info(model)["outputs"], ["predict", "predict_proba", "decision_function"])
+        self.assertEqual(self.info(model)["outputs"], ["predict", "predict_proba", "decision_function", "contributions"])
         reply = self.ask(model, self.rows(model))
         self.assertEqual(reply.status, 200, reply.body)
         answer = reply.body.decode().split()
@@ -116,7 +116,7 @@ class StoredModels(unittest.TestCase):
     def test_models_of_other_programs_become_stored_models(self):
         for name in ("xgb_categories.json", "xgb_categories.ubj", "lgb_categories.txt"):
             model = self.pushed(name)
-            self.assertEqual(model["outputs"], ["predict", "predict_proba", "decision_function"])
+            self.assertEqual(model["outputs"], ["predict", "predict_proba", "decision_function", "contributions"])
             said = json.loads((IMPORTED / (name.split(".")[0] + ".answers.json")).read_text())
             body = {"columns": said["columns"], "rows": said["rows"]}
             answer = self.ask(model["id"], body, {"Accept": "application/json"}, "?output=decision_function").json()["values"]
@@ -152,6 +152,41 @@ class StoredModels(unittest.TestCase):
         reply = self.server.call("POST", "/v1/models", content.replace(b"Imputer", b"Imputor"), {**MODEL, "Content-Type": "application/octet-stream"})
         self.assertEqual(reply.json()["code"], "INVALID_VALUE", reply.body)
         self.assertIn("(Imputor): this operator is not taken", reply.json()["detail"])
+
+    def test_contributions_add_up_to_the_answer(self):
+        steps = ("StandardScaler", ("RandomForestClassifier", {"n_estimators": 10}))
+        model = self.fitted(steps)
+        self.assertIn("contributions", self.info(model)["outputs"])
+        rows = {"rows": [[5.1, 3.5, 1.4, 0.2], [6.3, 3.3, 6.0, 2.5]]}
+        said = {output: self.ask(model, rows, {"Accept": "application/json"}, f"?output={output}").json() for output in ("contributions", "predict_proba")}
+        columns = [column["name"] for column in self.info(model)["columns"]]
+        self.assertEqual(said["contributions"]["columns"],
+                         [f"{name}:{column}" for name in ("setosa", "versicolor", "virginica") for column in (*columns, "expected_value")])
+        for parts, answer in zip(said["contributions"]["values"], said["predict_proba"]["values"], strict=True):
+            for k, value in enumerate(answer):
+                self.assertAlmostEqual(sum(parts[5 * k:5 * k + 5]), value, places=12)
+        job = self.server.run({"dataset": {"builtin": "iris"}, "task": {"predict": {"model": model, "output": "contributions", "format": "csv"}}})
+        self.assertEqual(job["state"], "succeeded", job)
+        text = self.server.call("GET", f"/v1/jobs/{job['id']}/artifacts/predictions.csv").body.decode().splitlines()
+        self.assertEqual((text[0].split(","), len(text)), (said["contributions"]["columns"], 151))
+
+    def test_contributions_of_pushed_models_are_those_of_the_trainer(self):
+        wanted = json.loads((IMPORTED / "contributions.json").read_text())
+        for name in ("xgb_categories.ubj", "lgb_categories.txt"):
+            model = self.pushed(name)["id"]
+            said = json.loads((IMPORTED / (name.split(".")[0] + ".answers.json")).read_text())
+            parts = wanted[name]
+            body = {"columns": said["columns"], "rows": said["rows"][:len(parts)]}
+            found = self.ask(model, body, {"Accept": "application/json"}, "?output=contributions").json()
+            self.assertEqual(found["columns"], [*said["columns"], "expected_value"])
+            for row, expected in zip(found["values"], parts, strict=True):
+                for value, own in zip(row, expected, strict=True):
+                    self.assertAlmostEqual(value, own, delta=1e-5)
+
+    def test_models_without_contributions_say_what_they_have(self):
+        reply = self.ask(self.fitted(("StandardScaler", "KMeans")), self.rows(self.fitted()), query="?output=contributions")
+        self.assertEqual((reply.status, reply.json()["where"]), (422, "output"), reply.body)
+        self.assertIn("output is 'contributions', this model has predict", reply.json()["detail"])
 
     def test_a_pushed_model_answers_a_job(self):
         model = self.pushed("lgb_regression.txt")

@@ -61,6 +61,12 @@ bool is_in_set(const BoostForest& f, std::int32_t node, double value) {
   return f.sets[static_cast<std::size_t>(f.set[at]) * 32 + code / 8] >> (code % 8) & 1;
 }
 
+bool goes_left(const BoostForest& f, std::int32_t node, double value) {
+  const auto at = static_cast<std::size_t>(node);
+  if (f.set[at] >= 0) return is_in_set(f, node, value);
+  return value != value ? f.missing_left[at] != 0 : value <= f.threshold[at];
+}
+
 template <class T>
 class Walker {
  public:
@@ -73,9 +79,7 @@ class Walker {
     while (f_.feature[static_cast<std::size_t>(node)] >= 0) {
       const auto at = static_cast<std::size_t>(node);
       const T value = x[f_.feature[at]];
-      const bool left = f_.set[at] >= 0  ? is_in_set(f_, node, static_cast<double>(value))
-                        : value != value ? f_.missing_left[at] != 0
-                                         : static_cast<double>(value) <= f_.threshold[at];
+      const bool left = goes_left(f_, node, static_cast<double>(value));
       node = f_.left[at] + (left ? 0 : 1);
     }
     return node;
@@ -122,6 +126,10 @@ class Walker {
 };
 
 }   // namespace
+
+bool boosted_goes_left(const BoostForest& forest, std::int64_t node, double value) {
+  return goes_left(forest, static_cast<std::int32_t>(node), value);
+}
 
 template <class T>
 void add_boosted(const BoostForest& forest, std::int64_t first, MatrixView<const T> X,

@@ -160,6 +160,16 @@ void GradientBoostingRegressor<T>::state(StateArchive& archive) {
   model_.state(archive, loss(), params_);
 }
 
+template <class T>
+Contributions GradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X) const {
+  return model_.contributions(ctx, kClassifier, X);
+}
+
+template <class T>
+Contributions GradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X) const {
+  return model_.contributions(ctx, kRegressor, X);
+}
+
 template class GradientBoostingClassifier<float>;
 template class GradientBoostingClassifier<double>;
 template class GradientBoostingRegressor<float>;

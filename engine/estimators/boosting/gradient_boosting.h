@@ -15,7 +15,7 @@ namespace kedge::engine {
 // n_features * max_depth) for each, after one sort of the columns. Predictions run on the device. Errors: those of
 // GradientModel; kBadData for fewer than 2 classes, and for loss exponential for more.
 template <class T>
-class GradientBoostingClassifier final : public Classifier<T> {
+class GradientBoostingClassifier final : public Classifier<T>, public Contributor<T> {
  public:
   explicit GradientBoostingClassifier(const schema::ValueMap& params)
       : params_(gradient_classifier_params().parse(params)) {}
@@ -28,6 +28,7 @@ class GradientBoostingClassifier final : public Classifier<T> {
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
@@ -40,7 +41,7 @@ class GradientBoostingClassifier final : public Classifier<T> {
 };
 
 template <class T>
-class GradientBoostingRegressor final : public Regressor<T> {
+class GradientBoostingRegressor final : public Regressor<T>, public Contributor<T> {
  public:
   explicit GradientBoostingRegressor(const schema::ValueMap& params)
       : params_(gradient_regressor_params().parse(params)) {}
@@ -50,6 +51,7 @@ class GradientBoostingRegressor final : public Regressor<T> {
   bool takes_weights() const override { return true; }
   bool squares_target() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
   void state(StateArchive& archive) override;
 

@@ -240,6 +240,22 @@ std::vector<double> GradientModel<T>::raw(const Context& ctx, const char* owner,
 }
 
 template <class T>
+Contributions GradientModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X) const {
+  require_fitted_columns(owner, X, static_cast<std::size_t>(n_features_));
+  ShapTrees trees{.n_cols = n_features_,
+                  .n_outputs = static_cast<std::int32_t>(forests_.size()),
+                  .scale = learning_rate_,
+                  .base = first_};
+  std::vector<double> threshold;
+  for (std::size_t k = 0; k < forests_.size(); ++k) {
+    append_shap_trees(forests_[k], static_cast<std::int32_t>(k), trees);
+    threshold.insert(threshold.end(), forests_[k].threshold.begin(), forests_[k].threshold.end());
+  }
+  return {.n_outputs = trees.n_outputs,
+          .values = threshold_contributions(trees, threshold, host_values(ctx, X), X.n_rows())};
+}
+
+template <class T>
 schema::ValueMap GradientModel<T>::attributes() const {
   schema::ValueMap map{{"feature_importances_", importances_},
                        {"max_features_", max_features_},

@@ -10,6 +10,7 @@
 #include "engine/core/row_parts.h"
 #include "engine/estimators/boosting/gradient_loss.h"
 #include "engine/estimators/boosting/gradient_params.h"
+#include "engine/estimators/contributions.h"
 #include "engine/estimators/estimator.h"
 
 namespace kedge::engine {
@@ -31,6 +32,8 @@ class GradientModel {
   void fit(const Context& ctx, const GradientParams& params, const Samples<T>& X, const GradientTarget& target);
   // Raw predictions, n_rows x n_outputs, output after output, host.
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  // To the raw predictions, as Contributor.
+  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X) const;
   const StageLoss& loss() const { return loss_; }
   schema::ValueMap attributes() const;
   // `loss` says what was fitted; its delta is stored.

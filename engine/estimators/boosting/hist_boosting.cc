@@ -206,6 +206,16 @@ void HistGradientBoostingRegressor<T>::state(StateArchive& archive) {
   model_.state(archive, 1);
 }
 
+template <class T>
+Contributions HistGradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X) const {
+  return model_.contributions(ctx, kClassifier, X);
+}
+
+template <class T>
+Contributions HistGradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X) const {
+  return model_.contributions(ctx, kRegressor, X);
+}
+
 template class HistGradientBoostingClassifier<float>;
 template class HistGradientBoostingClassifier<double>;
 template class HistGradientBoostingRegressor<float>;

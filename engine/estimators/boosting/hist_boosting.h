@@ -18,7 +18,7 @@ namespace kedge::engine {
 // "Greedy function approximation: a gradient boosting machine", 2001; Ke and others, "LightGBM", 2017; Shi and others,
 // "Quantized training of gradient boosting decision trees", 2022.
 template <class T>
-class HistGradientBoostingClassifier final : public Classifier<T> {
+class HistGradientBoostingClassifier final : public Classifier<T>, public Contributor<T> {
  public:
   explicit HistGradientBoostingClassifier(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -31,6 +31,7 @@ class HistGradientBoostingClassifier final : public Classifier<T> {
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
@@ -43,7 +44,7 @@ class HistGradientBoostingClassifier final : public Classifier<T> {
 // As the classifier. Errors: also kBadData for loss poisson and negative values or values that are all 0, for loss
 // gamma and values that are not above 0.
 template <class T>
-class HistGradientBoostingRegressor final : public Regressor<T> {
+class HistGradientBoostingRegressor final : public Regressor<T>, public Contributor<T> {
  public:
   explicit HistGradientBoostingRegressor(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -53,6 +54,7 @@ class HistGradientBoostingRegressor final : public Regressor<T> {
   bool accepts_nan() const override { return true; }
   bool accepts_categories() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/backend/host/booster.h"
+#include "engine/core/host_view.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/row_parts.h"
 #include "engine/core/state_archive.h"
@@ -241,6 +242,36 @@ std::vector<double> HistModel<T>::raw(const Context& ctx, const char* owner, con
   if (coded_) add_coded(*coded_, forest_, rows.view(), std::span<double>(result));
   else add_boosted(forest_, 0, rows.view(), {}, std::span<double>(result));
   return result;
+}
+
+template <class T>
+Contributions HistModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X) const {
+  require_fitted_columns(owner, X, static_cast<std::size_t>(forest_.n_cols));
+  const HistRows<T> rows(ctx, owner, X, categories_);
+  const HostMatrix<const T> values = host_view(rows.view());
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < values.rows(); ++i) all.insert(all.end(), values.row(i).begin(), values.row(i).end());
+  const ShapCells cells(all, values.rows(), values.cols());
+  ShapTrees trees{.n_cols = forest_.n_cols,
+                  .n_outputs = forest_.n_outputs,
+                  .tree_offset = forest_.tree_offset,
+                  .feature = forest_.feature,
+                  .left = forest_.left,
+                  .cover = {forest_.n_rows.begin(), forest_.n_rows.end()},
+                  .value = forest_.value,
+                  .base = baseline_};
+  for (const std::int32_t left : trees.left) trees.right.push_back(left + 1);
+  for (std::int64_t t = 0; t < trees.n_trees(); ++t)
+    trees.tree_output.push_back(static_cast<std::int32_t>(t % forest_.n_outputs));
+  const auto directions = [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (forest_.feature[static_cast<std::size_t>(i)] < 0) continue;
+      const double* const x = cells.column(block, forest_.feature[static_cast<std::size_t>(i)]);
+      std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
+      for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = boosted_goes_left(forest_, i, x[l]) ? 1 : 0;
+    }
+  };
+  return {.n_outputs = trees.n_outputs, .values = tree_contributions(trees, X.n_rows(), directions)};
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include "engine/backend/host/boost_loss.h"
 #include "engine/estimators/boosting/hist_columns.h"
 #include "engine/estimators/boosting/hist_params.h"
+#include "engine/estimators/contributions.h"
 
 namespace kedge::engine {
 
@@ -32,6 +33,8 @@ class HistModel {
            const HistTarget& target);
   // Raw predictions, n_outputs x rows, output by output; host.
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  // To the raw predictions, as Contributor.
+  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X) const;
   void append_attributes(schema::ValueMap& map) const;
   void state(StateArchive& archive, std::int32_t max_outputs);
   std::int32_t n_outputs() const { return forest_.n_outputs; }

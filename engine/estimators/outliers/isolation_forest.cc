@@ -130,6 +130,12 @@ Matrix<double> IsolationForest<T>::scores(const Context& ctx, const Samples<T>& 
 }
 
 template <class T>
+Contributions IsolationForest<T>::contributions(const Context& ctx, const Samples<T>& X) const {
+  require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
+  return {.values = threshold_contributions(shap_trees(forest_), forest_.threshold, host_values(ctx, X), X.n_rows())};
+}
+
+template <class T>
 schema::ValueMap IsolationForest<T>::attributes() const {
   return {{"max_samples_", max_samples_},
           {"offset_", this->offset_},

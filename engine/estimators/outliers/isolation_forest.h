@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/params.h"
+#include "engine/estimators/contributions.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/row_scores.h"
 
@@ -23,7 +24,7 @@ struct IsolationForestParams {
 // n_samples * n_estimators * log(max_samples) for scores, which a share of contamination needs in fit as well. Source:
 // Liu, Ting and Zhou, "Isolation forest", ICDM 2008.
 template <class T>
-class IsolationForest final : public OutlierDetector<T> {
+class IsolationForest final : public OutlierDetector<T>, public Contributor<T> {
  public:
   explicit IsolationForest(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
@@ -31,6 +32,8 @@ class IsolationForest final : public OutlierDetector<T> {
 
   bool takes_weights() const override { return true; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  // To the mean path length, from which a score is made; short paths make outliers.
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 

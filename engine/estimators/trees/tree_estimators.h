@@ -18,13 +18,16 @@ namespace kedge::engine {
 // scikit-learn 1.9; otherwise they weigh the rows. Errors: kBadData for no rows or columns, or weights that sum to 0.
 // Sources: Breiman, "Random forests", 2001; Geurts, Ernst, Wehenkel, "Extremely randomized trees", 2006.
 template <class T>
-class TreeClassifier : public Classifier<T> {
+class TreeClassifier : public Classifier<T>, public Contributor<T> {
  public:
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   bool reads_bins() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override {
+    return model_.contributions(ctx, owner_, X);
+  }
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
@@ -45,13 +48,16 @@ class TreeClassifier : public Classifier<T> {
 
 // As TreeClassifier. Errors: also kBadData for criterion poisson and negative values, or values that are all 0.
 template <class T>
-class TreeRegressor : public Regressor<T> {
+class TreeRegressor : public Regressor<T>, public Contributor<T> {
  public:
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   bool reads_bins() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X) const override {
+    return model_.contributions(ctx, owner_, X);
+  }
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 

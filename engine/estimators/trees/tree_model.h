@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/estimators/contributions.h"
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/trees/tree_params.h"
 
@@ -31,6 +32,8 @@ class TreeModel {
   void fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit);
   // out (device): X.n_rows() x n_outputs. Rows of the fitted table go through as bytes.
   void predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const;
+  // As Contributor; of classes the shares of each.
+  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X) const;
   // The forest alone: loaded, it reads rows by their values.
   void state(StateArchive& archive, std::int32_t n_classes);
 

@@ -19,7 +19,7 @@ from .job import Event, Job, Result
 from .local import server
 from .machines import machine
 from .mapping import Mapped, map_jobs
-from .model import Model
+from .model import Contributions, Model
 from .session import Session, connect
 from .tasks import (Task, cross_validate, fit, fit_score, grid_search, halving_grid_search, learning_curve, partial_dependence, permutation_importance,
                     permutation_test_score, predict, randomized_search, transform, validation_curve)
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["ConnectionFailed", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Mapped", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
+__all__ = ["ConnectionFailed", "Contributions", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Mapped", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
            "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "learning_curve", "machine", "map_jobs", "openml", "partial_dependence", "permutation_importance",
            "permutation_test_score", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url", "validation_curve"]
 

@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from ._http import JSON, LONG_S, Call, Transport
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 NPY, CSV, MODEL = "application/x-npy", "text/csv", "application/vnd.kedge.model"
 OPEN_MODEL = MODEL + "+zip"
 MOST_OF_HEADER = 1 << 16   # bytes of a .npy before its numbers
+EXPECTED = "expected_value"
+
+
+class Contributions(NamedTuple):
+    """What each column adds to the answer of a row. expected and a row of values together are the row's answer."""
+    values: np.ndarray[Any, Any]     # (rows, columns), of several outputs (rows, outputs, columns)
+    expected: np.ndarray[Any, Any]   # the answer that is expected of any row: (), of several outputs (outputs,)
+    columns: list[str]               # that the model's last step reads
+    outputs: list[str]               # classes; empty of one output
 
 
 class Model:
@@ -48,8 +57,22 @@ class Model:
 
     def predict(self, X: Any, output: str = "predict") -> np.ndarray[Any, Any]:
         """Of rows: an array or list of lists (columns by position), a list of dicts or a data frame (columns by name). output: predict (shape (n,); classes
-        by name), predict_proba, decision_function or score_samples. Raises KedgeError, which names the column and row."""
+        by name), predict_proba, decision_function, score_samples or contributions. Raises KedgeError, which names the column and row."""
         return self._ask("/predict?" + urlencode({"output": output}), X)
+
+    def contributions(self, X: Any) -> Contributions:
+        """What each column that the last step reads contributes to the answers of rows (as predict() takes them): Shapley values of trees, as
+        shap.TreeExplainer(feature_perturbation="tree_path_dependent") has them. Raises KedgeError for a model that has none."""
+        import numpy as np
+        answer = self._answer("/predict?output=contributions", X)
+        values, names = np.asarray(answer["values"], float), answer["columns"]
+        if names[-1] == EXPECTED:
+            return Contributions(values[:, :-1], values[0, -1], names[:-1], [])
+        width = 1 + next(i for i, name in enumerate(names) if name.endswith(":" + EXPECTED))
+        outputs = [name.removesuffix(":" + EXPECTED) for name in names[width - 1::width]]
+        values = values.reshape(len(values), len(outputs), width)
+        columns = [name.removeprefix(outputs[0] + ":") for name in names[:width - 1]]
+        return Contributions(values[:, :, :-1], values[0, :, -1], columns, outputs)
 
     def transform(self, X: Any) -> np.ndarray[Any, Any]:
         """The rows as the model's transformers transform them."""
@@ -57,6 +80,9 @@ class Model:
 
     def _ask(self, path: str, X: Any) -> np.ndarray[Any, Any]:
         import numpy as np
+        return np.asarray(self._answer(path, X)["values"])
+
+    def _answer(self, path: str, X: Any) -> dict[str, Any]:
         call = Call("POST", self._path(path), timeout=LONG_S, repeats=False)
         if hasattr(X, "toarray"):   # of SciPy: rows to be asked about are few
             X = X.toarray()
@@ -65,8 +91,8 @@ class Model:
             call.body, call.size, call.content_type = rows.pieces, rows.size, NPY if rows.format == "npy" else CSV
         else:
             call.body, call.content_type = json.dumps({"rows": [_row(row) for row in X]}).encode(), JSON
-        answer = self._transport.call(call).json()
-        return np.asarray(answer["values"])
+        answer: dict[str, Any] = self._transport.call(call).json()
+        return answer
 
     def download(self, open: bool = False) -> bytes:
         """The file, for Session.upload_model() on another server. open: a ZIP of model.json and .npy files, which any program reads; it can be

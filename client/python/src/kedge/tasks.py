@@ -113,7 +113,7 @@ def partial_dependence(features: list[Any], *, grid_resolution: int | None = Non
 
 def predict(model: Any, *, output: str | None = None, format: str | None = None) -> Task:
     """What a stored model says of the rows of a data set, as an artifact. model: its id, or a Model; output: predict, predict_proba, decision_function,
-    score_samples."""
+    score_samples, contributions."""
     return Task("predict", {"model": getattr(model, "id", model), **given({"output": output, "format": format})})
 
 

@@ -1,0 +1,59 @@
+// What each column contributes to the answer of trees: Shapley values, path-dependent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace kedge::engine {
+
+// Trees as contributions read them, in any order of nodes; the first node of each is its root. A value.
+struct ShapTrees {
+  std::int64_t n_cols = 0;
+  std::int32_t n_outputs = 1;
+  std::vector<std::int64_t> tree_offset{0};   // n_trees + 1
+  // By tree: to which output its leaves add, one value each. Empty: a leaf has a value for each output.
+  std::vector<std::int32_t> tree_output;
+  std::vector<std::int32_t> feature;       // -1 for a leaf
+  std::vector<std::int32_t> left, right;   // absolute
+  std::vector<double> cover;               // of the node: rows of the fit, or their weights
+  std::vector<double> value;               // of a leaf: n_nodes x values a leaf
+  double scale = 1;                        // of all values
+  std::vector<double> base;                // n_outputs: what is added to them; empty: nothing
+
+  std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_offset.size()) - 1; }
+  std::int32_t leaf_values() const { return tree_output.empty() ? n_outputs : 1; }
+};
+
+// Rows go through a tree side by side, so many at once.
+inline constexpr std::int64_t kShapLanes = 32;
+
+// Cells of rows (n_rows x n_cols, row-major), in blocks of kShapLanes rows, within a block column after column; the
+// last block is filled with zeros.
+class ShapCells {
+ public:
+  ShapCells(const std::vector<double>& rows, std::int64_t n_rows, std::int64_t n_cols);
+  std::int64_t n_rows() const { return n_rows_; }
+  // kShapLanes cells: those of a column in a block.
+  const double* column(std::int64_t block, std::int64_t column) const {
+    return cells_.data() + (block * n_cols_ + column) * kShapLanes;
+  }
+
+ private:
+  std::int64_t n_rows_, n_cols_;
+  std::vector<double> cells_;
+};
+
+// For each cut among the nodes [begin, end) and each row of the block: goes_left[(node - begin) * kShapLanes + lane]
+// becomes 1 where the row goes left, otherwise 0. Called on several threads.
+using ShapDirections =
+    std::function<void(std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left)>;
+
+// n_rows x n_outputs x (n_cols + 1), the last of each the expected answer; their sum is the answer to the row. A row of
+// which a column is unknown goes both ways, by the share of the cover. Exact to rounding where a path has at most 64
+// different columns. O(rows * nodes * columns on a path / 2), on all threads; the same bits on any number of them.
+// Errors: kCancelled. Sources: Lundberg, Erion, Lee, "Consistent individualized feature attribution for tree
+// ensembles", 2018; Yu, Bifet, Read, Xu, "Linear TreeShap", NeurIPS 2022.
+std::vector<double> tree_contributions(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions);
+
+}   // namespace kedge::engine

@@ -1,0 +1,154 @@
+// Forests as contributions read them, and lines.
+#include "engine/estimators/contributions.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/core/params.h"
+#include "engine/core/require.h"
+
+namespace kedge::engine {
+namespace {
+
+constexpr auto kLines = std::to_array<std::string_view>({"ARDRegression",
+                                                         "BayesianRidge",
+                                                         "ElasticNet",
+                                                         "ElasticNetCV",
+                                                         "GammaRegressor",
+                                                         "HuberRegressor",
+                                                         "Lars",
+                                                         "LarsCV",
+                                                         "Lasso",
+                                                         "LassoCV",
+                                                         "LassoLars",
+                                                         "LassoLarsCV",
+                                                         "LassoLarsIC",
+                                                         "LinearRegression",
+                                                         "LinearSVC",
+                                                         "LinearSVR",
+                                                         "LogisticRegression",
+                                                         "LogisticRegressionCV",
+                                                         "OrthogonalMatchingPursuit",
+                                                         "PassiveAggressiveClassifier",
+                                                         "PassiveAggressiveRegressor",
+                                                         "Perceptron",
+                                                         "PoissonRegressor",
+                                                         "QuantileRegressor",
+                                                         "Ridge",
+                                                         "RidgeCV",
+                                                         "RidgeClassifier",
+                                                         "RidgeClassifierCV",
+                                                         "SGDClassifier",
+                                                         "SGDRegressor",
+                                                         "TheilSenRegressor",
+                                                         "TweedieRegressor"});
+
+// Numbers of any nesting, row after row.
+void append_numbers(const schema::Value& value, std::vector<double>& numbers) {
+  if (const auto* rows = std::get_if<schema::ValueList>(&value.data)) {
+    for (const schema::Value& row : *rows) append_numbers(row, numbers);
+  } else if (const auto* flat = std::get_if<std::vector<double>>(&value.data)) {
+    numbers.insert(numbers.end(), flat->begin(), flat->end());
+  } else if (const auto* number = std::get_if<double>(&value.data)) {
+    numbers.push_back(*number);
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value.data)) {
+    numbers.push_back(static_cast<double>(*whole));
+  }
+}
+
+std::vector<double> numbers_in(const schema::ValueMap& attributes, std::string_view name) {
+  std::vector<double> numbers;
+  if (const schema::Value* value = find_value(attributes, name)) append_numbers(*value, numbers);
+  return numbers;
+}
+
+}   // namespace
+
+bool is_line(std::string_view estimator) {
+  return std::ranges::find(kLines, estimator) != kLines.end();
+}
+
+Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
+                                 const std::vector<double>& rows) {
+  const std::vector<double> coef = numbers_in(attributes, "coef_");
+  std::vector<double> expected = numbers_in(attributes, "intercept_");
+  const std::size_t n_cols = means.size(), n_outputs = n_cols > 0 ? coef.size() / n_cols : 0;
+  if (expected.empty() || (expected.size() == 1 && n_outputs > 1))
+    expected.resize(n_outputs, 0.0);   // without an intercept
+  require(
+      n_outputs > 0 && coef.size() == n_outputs * n_cols && rows.size() % n_cols == 0 && expected.size() == n_outputs,
+      schema::ErrorCode::kBadData, "contributions: {} coefficients and {} intercepts for {} columns", coef.size(),
+      expected.size(), n_cols);
+  for (std::size_t k = 0; k < n_outputs; ++k)
+    for (std::size_t j = 0; j < n_cols; ++j) expected[k] += coef[k * n_cols + j] * means[j];
+  Contributions found{.n_outputs = static_cast<std::int64_t>(n_outputs)};
+  found.values.reserve(rows.size() / n_cols * n_outputs * (n_cols + 1));
+  for (std::size_t row = 0; row < rows.size(); row += n_cols) {
+    for (std::size_t k = 0; k < n_outputs; ++k) {
+      for (std::size_t j = 0; j < n_cols; ++j)
+        found.values.push_back(coef[k * n_cols + j] * (rows[row + j] - means[j]));
+      found.values.push_back(expected[k]);
+    }
+  }
+  return found;
+}
+
+// Children keep their numbers within `all`, because forests are appended whole.
+void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all) {
+  const auto before = static_cast<std::int64_t>(all.feature.size());
+  const std::int64_t k = forest.n_outputs(), kept = all.leaf_values();
+  for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+    all.tree_offset.push_back(before + forest.tree_offset[static_cast<std::size_t>(t) + 1]);
+    if (output >= 0) all.tree_output.push_back(output);
+  }
+  all.feature.insert(all.feature.end(), forest.feature.begin(), forest.feature.end());
+  all.cover.insert(all.cover.end(), forest.weight.begin(), forest.weight.end());
+  for (std::size_t i = 0; i < forest.feature.size(); ++i) {
+    all.left.push_back(static_cast<std::int32_t>(before) + forest.left[i]);
+    all.right.push_back(static_cast<std::int32_t>(before) + forest.right[i]);
+    if (forest.n_classes == 0) {
+      all.value.push_back(forest.mean[i]);
+      continue;
+    }
+    const std::size_t own = i * static_cast<std::size_t>(k);
+    for (std::int64_t c = k - kept; c < k; ++c) all.value.push_back(forest.value[own + static_cast<std::size_t>(c)]);
+  }
+}
+
+ShapTrees shap_trees(const Forest& forest) {
+  ShapTrees trees{.n_cols = forest.n_cols, .n_outputs = forest.n_classes > 2 ? forest.n_classes : 1};
+  trees.scale = 1.0 / static_cast<double>(forest.n_trees());
+  append_shap_trees(forest, -1, trees);
+  return trees;
+}
+
+std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
+                                            const std::vector<double>& rows, std::int64_t n_rows) {
+  const ShapCells cells(rows, n_rows, trees.n_cols);
+  return tree_contributions(trees, n_rows,
+                            [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
+                              for (std::int64_t i = begin; i < end; ++i) {
+                                const std::int32_t feature = trees.feature[static_cast<std::size_t>(i)];
+                                if (feature < 0) continue;
+                                const double* const x = cells.column(block, feature);
+                                const double cut = threshold[static_cast<std::size_t>(i)];
+                                std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
+                                for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = x[l] <= cut ? 1 : 0;
+                              }
+                            });
+}
+
+Contributions of_both_classes(const std::vector<double>& second, std::int64_t n_cols) {
+  const auto width = static_cast<std::size_t>(n_cols) + 1;
+  Contributions both{.n_outputs = 2};
+  both.values.reserve(2 * second.size());
+  for (std::size_t row = 0; row < second.size(); row += width) {
+    for (std::size_t j = 0; j + 1 < width; ++j) both.values.push_back(0.0 - second[row + j]);
+    both.values.push_back(1 - second[row + width - 1]);
+    both.values.insert(both.values.end(), second.begin() + static_cast<std::ptrdiff_t>(row),
+                       second.begin() + static_cast<std::ptrdiff_t>(row + width));
+  }
+  return both;
+}
+
+}   // namespace kedge::engine

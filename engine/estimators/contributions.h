@@ -1,0 +1,55 @@
+// What each column contributes to what an estimator says of a row.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/backend/host/tree_shap.h"
+#include "engine/backend/ops/trees.h"
+#include "engine/estimators/samples.h"
+#include "schemas/value.h"
+
+namespace kedge::engine {
+
+inline constexpr std::string_view kContributions = "contributions";
+
+// Host: rows x n_outputs x (n_cols + 1), the last of each the answer that is expected without knowing the row. Together
+// they are the probability of a class (forests), its decision function (boosting; of two classes the second one's
+// alone), or the raw value.
+struct Contributions {
+  std::int64_t n_outputs = 1;
+  std::vector<double> values;
+};
+
+// An estimator whose answers can be divided among its columns. Beside Estimator.
+template <class T>
+class Contributor {
+ public:
+  virtual ~Contributor() = default;
+  // Errors: kBadData for other columns than were fitted; kCancelled. On the host.
+  virtual Contributions contributions(const Context& ctx, const Samples<T>& X) const = 0;
+};
+
+// Trees of a forest, which answer with the mean of their values; n_outputs: classes, of two of them the second one
+// alone, or 1.
+ShapTrees shap_trees(const Forest& forest);
+void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all);
+
+// Of trees whose node i sends a row to the left where its cell in feature[i] is at most threshold[i].
+std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
+                                            const std::vector<double>& cells, std::int64_t n_rows);
+
+// Whether an estimator answers with a line, or with one for each class, whose coef_ and intercept_ it has as
+// attributes: its prediction, before the link of a generalised linear model; of a classifier its decision function.
+bool is_line(std::string_view estimator);
+
+// coef (x - mean) of each column; the expected answer is the line's at the means. rows: row-major, host. Errors:
+// kBadData where the sizes do not fit each other.
+Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
+                                 const std::vector<double>& rows);
+
+// Contributions to the second of two classes as those to both.
+Contributions of_both_classes(const std::vector<double>& second, std::int64_t n_cols);
+
+}   // namespace kedge::engine
