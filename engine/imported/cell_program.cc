@@ -91,7 +91,7 @@ void ensemble_state(StateArchive& archive, LeafyTrees& ensemble) {
   archive.number("tree_columns", n_cols, 1, kMostCells);
   {
     const StateArchive::Scope scope(archive, "trees", n_cols, 0);
-    trees.state(archive);
+    trees.state(archive, false);
   }
   archive.field("leaf_values", ensemble.leaf_values, kAnySize);
   archive.expect_finite("leaf_values", ensemble.leaf_values);

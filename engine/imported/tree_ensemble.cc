@@ -106,16 +106,10 @@ void check_nodes(StateArchive& archive, const TreeEnsemble& e) {
 
 }   // namespace
 
-// Of the tensors in a model's file.
-std::int64_t TreeEnsemble::file_bytes() const {bool is_in_set(const TreeEnsemble& e, std::int32_t set, double category) {
+bool is_in_set(const TreeEnsemble& e, std::int32_t set, double category) {
   if (!(e.is_float32 ? category >= 0 : category > -1) || !(category < kMostCategory)) return false;
   const auto code = static_cast<std::uint32_t>(static_cast<std::int32_t>(category));
-  const std::int64_t node = 4 + (is_float32 ? 4 : 8) + 4 + 1 + (set_words.empty() ? 0 : 4);
-  return n_nodes() * node + 12 * n_trees() + 8 * n_outputs + 8 * static_cast<std::int64_t>(set_offset.size()) +
-         4 * static_cast<std::int64_t>(set_words.size()) + (std::int64_t{1} << 12);
-}
-
-begin = e.set_offset[set], word = code / 32;
+  const std::int64_t begin = e.set_offset[set], word = code / 32;
   return word < e.set_offset[set + 1] - begin && (e.set_words[begin + word] >> code % 32 & 1) != 0;
 }
 
@@ -131,6 +125,15 @@ void numbers_of(StateArchive& archive, std::string_view name, bool is_float32, s
 }
 
 }   // namespace
+
+// Of the tensors in a model's file.
+std::int64_t TreeEnsemble::file_bytes() const {
+  const std::int64_t node = 4 + (is_float32 ? 4 : 8) + 4 + 1 + (set_words.empty() ? 0 : 4);
+  const std::int64_t of_cover = has_cover() ? (is_float32 ? 4 : 8) : 0;
+  return n_nodes() * (node + of_cover) + 12 * n_trees() + 8 * n_outputs +
+         8 * static_cast<std::int64_t>(set_offset.size()) + 4 * static_cast<std::int64_t>(set_words.size()) +
+         (std::int64_t{1} << 12);
+}
 
 void TreeEnsemble::state(StateArchive& archive, bool has_cover) {
   archive.field("source", source);

@@ -17,8 +17,8 @@
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
 #include "engine/imported/imported_model.h"
-#include "engine/model/graph_model.h"
 #include "engine/model/contributions_answer.h"
+#include "engine/model/graph_model.h"
 #include "engine/version.h"
 
 namespace kedge::engine {
@@ -57,15 +57,6 @@ std::string bytes_of_file(int fd, std::int64_t size) {
     done += static_cast<std::size_t>(got);
   }
   return bytes;
-}
-
-// Of the tensors in a model's file.
-std::int64_t bytes_of(const TreeEnsemble& trees) {
-  const std::int64_t node = 4 + (trees.is_float32 ? 4 : 8) + 4 + 1 + (trees.set_words.empty() ? 0 : 4);
-  const std::int64_t cover = trees.has_cover() ? (trees.is_float32 ? 4 : 8) : 0;
-  return trees.n_nodes() * (node + cover) + 12 * trees.n_trees() + 8 * trees.n_outputs +
-         8 * static_cast<std::int64_t>(trees.set_offset.size()) +
-         4 * static_cast<std::int64_t>(trees.set_words.size()) + (std::int64_t{1} << 12);
 }
 
 class EnsembleModel final : public StoredModel {
