@@ -1,15 +1,16 @@
 """Writes contributions_golden.json: what shap.TreeExplainer says of trees that Kedge grows as scikit-learn does. Run it beside this file."""
 
 import json
+from functools import partial
 
 import numpy as np
 import shap
 import sklearn
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-DATA = {"diabetes": load_diabetes, "iris": load_iris, "breast_cancer": load_breast_cancer}
+DATA = {"diabetes": partial(load_diabetes, scaled=False), "iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
 CLASSES = {c.__name__: c for c in (DecisionTreeClassifier, DecisionTreeRegressor, GradientBoostingClassifier, GradientBoostingRegressor)}
 cases = []
 
@@ -28,9 +29,10 @@ def add(data, estimator, **params):
                   "spec": {"dataset": {"builtin": data}, "pipeline": [{"estimator": estimator, "params": params}], "task": {"fit": {}}}})
 
 
-add("diabetes", "DecisionTreeRegressor", max_depth=5, random_state=0)
-add("breast_cancer", "DecisionTreeClassifier", max_depth=3, random_state=0)
+# Without two columns that cut a node equally well: which one is taken is drawn in scikit-learn.
+add("diabetes", "DecisionTreeRegressor", max_depth=3, random_state=0)
+add("wine", "DecisionTreeClassifier", max_depth=2, random_state=0)
 add("diabetes", "GradientBoostingRegressor", n_estimators=20, random_state=0)
-add("breast_cancer", "GradientBoostingClassifier", n_estimators=20, random_state=0)
+add("breast_cancer", "GradientBoostingClassifier", n_estimators=5, random_state=0)
 print(json.dumps({"sklearn": sklearn.__version__, "shap": shap.__version__, "cases": cases}), file=open("contributions_golden.json", "w"))
 print(len(cases), "cases of shap", shap.__version__)

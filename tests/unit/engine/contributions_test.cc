@@ -1,18 +1,18 @@
 // Contributions of trees: shap's numbers, the definition of Shapley values, and answers that are their sums.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <numeric>
 #include <random>
-#include <sstream>
 
 #include "engine/estimators/contributions.h"
 #include "engine/model/stored_model.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "tests/unit/engine/builtin_data.h"
+#include "tests/unit/engine/golden_cases.h"
 
 namespace kedge::engine {
 namespace {
@@ -21,18 +21,9 @@ using schema::Value;
 using schema::ValueList;
 using schema::ValueMap;
 
-const Value& at(const ValueMap& map, std::string_view key) {
-  for (const auto& [name, value] : map)
-    if (name == key) return value;
-  throw std::runtime_error("no " + std::string(key));
-}
-
 std::vector<double> numbers(const Value& list) {
   std::vector<double> result;
-  for (const Value& item : std::get<ValueList>(list.data)) {
-    const auto* whole = std::get_if<std::int64_t>(&item.data);
-    result.push_back(whole ? static_cast<double>(*whole) : std::get<double>(item.data));
-  }
+  for (const Value& item : std::get<ValueList>(list.data)) result.push_back(number(item));
   return result;
 }
 
@@ -153,16 +144,11 @@ TEST(TreeContributions, AddUpOnPathsOfAHundredColumns) {
 // --- shap ---
 
 TEST(Contributions, AgreeWithShap) {
-  std::ifstream file(KEDGE_SOURCE_FOLDER "/contributions_golden.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  const Value golden = schema::value_from_json(text.str());
-  for (const Value& item : std::get<ValueList>(at(std::get<ValueMap>(golden.data), "cases").data)) {
-    const auto& values = std::get<ValueMap>(item.data);
-    const Folder folder;
+  for (const auto& [name, values] : golden_cases(KEDGE_SOURCE_FOLDER "/contributions_golden.json")) {
+    const TemporaryFolder folder;
     const Context ctx{.device = cpu()};
     const auto model =
-        fitted(ctx, schema::from_json<schema::JobSpec>(schema::value_to_json(at(values, "spec"))), folder.path);
+        fitted(ctx, schema::from_json<schema::JobSpec>(schema::value_to_json(at(values, "spec"))), folder.path());
     ModelRows rows{.values = numbers(at(values, "rows"))};
     for (const schema::ModelColumn& column : model->info().columns) rows.features.push_back({.name = column.name});
     rows.n_rows = static_cast<std::int64_t>(rows.values.size() / rows.features.size());
@@ -170,8 +156,7 @@ TEST(Contributions, AgreeWithShap) {
     const std::vector<double> wanted = numbers(at(values, "contributions"));
     ASSERT_EQ(answer.numbers.size(), wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      ASSERT_NEAR(answer.numbers[i], wanted[i], 1e-9 * std::max(1.0, std::abs(wanted[i])))
-          << std::get<std::string>(at(values, "name").data) << " " << i;
+      ASSERT_NEAR(answer.numbers[i], wanted[i], 1e-9 * std::max(1.0, std::abs(wanted[i]))) << name << " " << i;
   }
 }
 
@@ -193,12 +178,12 @@ TEST(Contributions, AddUpToTheAnswer) {
        "decision_function"},
       {"diabetes", R"({"estimator": "HistGradientBoostingRegressor"})", "predict"}};
   for (const Asked& c : cases) {
-    const Folder folder;
+    const TemporaryFolder folder;
     const Context ctx{.device = cpu()};
     const std::string job = fmt::format(
         R"({{"dataset": {{"builtin": "{}"}}, "pipeline": [{{"estimator": "StandardScaler"}}, {}], "task": {{"fit": {{}}}}}})",
         c.dataset, c.step);
-    const auto model = fitted(ctx, schema::from_json<schema::JobSpec>(job), folder.path);
+    const auto model = fitted(ctx, schema::from_json<schema::JobSpec>(job), folder.path());
     const ModelRows rows = DatasetRows(model->info(), builtin(c.dataset), 40).rows(0, 40);
     const ModelAnswer answer = model->answer(ctx, rows, c.output), parts = model->answer(ctx, rows, "contributions");
     const std::size_t width = rows.features.size() + 1, n_answers = answer.numbers.size();
@@ -249,12 +234,12 @@ TEST(Contributions, OfLinesAddUpToTheAnswer) {
                          {"diabetes", "PoissonRegressor", "log"},
                          {"diabetes", "TweedieRegressor", "predict"}};
   for (const Asked& c : cases) {
-    const Folder folder;
+    const TemporaryFolder folder;
     const Context ctx{.device = cpu()};
     const std::string job = fmt::format(
         R"({{"dataset": {{"builtin": "{}"}}, "pipeline": [{{"estimator": "StandardScaler"}}, {{"estimator": "{}"}}], "task": {{"fit": {{}}}}}})",
         c.dataset, c.step);
-    const auto model = fitted(ctx, schema::from_json<schema::JobSpec>(job), folder.path);
+    const auto model = fitted(ctx, schema::from_json<schema::JobSpec>(job), folder.path());
     const bool is_log = std::string_view(c.output) == "log";
     const ModelRows rows = DatasetRows(model->info(), builtin(c.dataset), 40).rows(0, 40);
     const ModelAnswer answer = model->answer(ctx, rows, is_log ? "predict" : c.output);
@@ -272,19 +257,19 @@ TEST(Contributions, OfLinesAddUpToTheAnswer) {
 
 // The columns of the scaled rows have the mean 0, so that the expected answer is the intercept.
 TEST(Contributions, OfALineAreCountedFromTheMeansOfItsOwnColumns) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Context ctx{.device = cpu()};
   const auto job = [](const char* steps) {
     return schema::from_json<schema::JobSpec>(
         fmt::format(R"({{"dataset": {{"builtin": "diabetes"}}, "pipeline": [{}], "task": {{"fit": {{}}}}}})", steps));
   };
   const auto scaled =
-      fitted(ctx, job(R"({"estimator": "StandardScaler"}, {"estimator": "LinearRegression"})"), folder.path);
+      fitted(ctx, job(R"({"estimator": "StandardScaler"}, {"estimator": "LinearRegression"})"), folder.path());
   const ModelRows rows = DatasetRows(scaled->info(), builtin("diabetes"), 3).rows(0, 3);
   const ModelAnswer own = scaled->answer(ctx, rows, "contributions");
-  const Folder other;
+  const TemporaryFolder other;
   const ModelAnswer plain =
-      fitted(ctx, job(R"({"estimator": "LinearRegression"})"), other.path)->answer(ctx, rows, "contributions");
+      fitted(ctx, job(R"({"estimator": "LinearRegression"})"), other.path())->answer(ctx, rows, "contributions");
   EXPECT_NEAR(own.numbers[10], 152.13348416289594, 1e-9);   // the mean of the target
   for (std::size_t i = 0; i < own.numbers.size(); ++i) EXPECT_NEAR(own.numbers[i], plain.numbers[i], 1e-8);
 }
@@ -301,13 +286,13 @@ TEST(Contributions, OfAnOlderLineAreRefused) {
 }
 
 TEST(Contributions, OfAnIsolationForestAddUpToTheMeanPath) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Context ctx{.device = cpu()};
   const auto model = fitted(
       ctx,
       schema::from_json<schema::JobSpec>(
           R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "IsolationForest", "params": {"max_samples": 150}}], "task": {"fit": {}}})"),
-      folder.path);
+      folder.path());
   const ModelRows rows = DatasetRows(model->info(), builtin("iris"), 40).rows(0, 40);
   const ModelAnswer scores = model->answer(ctx, rows, "score_samples"),
                     parts = model->answer(ctx, rows, "contributions");
@@ -342,13 +327,13 @@ TEST(Contributions, OfATreeOfTooManyLevelsAreRefused) {
 }
 
 TEST(Contributions, OfOtherModelsAreRefusedWithWhatTheyHave) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Context ctx{.device = cpu()};
   const auto model =
       fitted(ctx,
              schema::from_json<schema::JobSpec>(
                  R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}], "task": {"fit": {}}})"),
-             folder.path);
+             folder.path());
   try {
     model->answer(ctx, DatasetRows(model->info(), builtin("iris"), 1).rows(0, 1), "contributions");
     ADD_FAILURE() << "it has contributions";
