@@ -276,6 +276,52 @@ class Binarizer(Estimator):
         super().__init__(**_given(locals()))
 
 
+class Birch(Estimator):
+    """Clusters of small subclusters, which one pass over the rows finds.
+
+    threshold: Radius of a subcluster beyond which a row begins a new one. Default 0.5.
+    branching_factor: Subclusters of a node beyond which it is divided. Default 50.
+    n_clusters: Clusters that the subclusters are merged into; null: each is one. Default 3.
+    compute_labels: Accepted for compatibility and ignored. Default True.
+    """
+
+    def __init__(self, *,
+                 threshold: float = UNSET,
+                 branching_factor: int = UNSET,
+                 n_clusters: int | None = UNSET,
+                 compute_labels: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class BisectingKMeans(Estimator):
+    """Clusters around means, by dividing one in two, again and again.
+
+    n_clusters: Number of clusters. Default 8.
+    init: Where the two centres of a division start. Default 'random'.
+    n_init: Runs of a division from different starts. Default 1.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    max_iter: Most iterations of a run. Default 300.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    tol: A run ends when the squared moves of its centres sum up to at most this. Default 0.0001.
+    copy_x: Accepted for compatibility and ignored. Default True.
+    algorithm: Both give the nearest centres exactly; the same code does both. Default 'lloyd'.
+    bisecting_strategy: What is divided next: the cluster with the largest sum of squares, or with most rows. Default 'biggest_inertia'.
+    """
+
+    def __init__(self, *,
+                 n_clusters: int = UNSET,
+                 init: str = UNSET,
+                 n_init: int = UNSET,
+                 random_state: int | None = UNSET,
+                 max_iter: int = UNSET,
+                 verbose: int | bool = UNSET,
+                 tol: float = UNSET,
+                 copy_x: bool = UNSET,
+                 algorithm: str = UNSET,
+                 bisecting_strategy: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class CalibratedClassifierCV(Estimator):
     """Make a classifier's scores probabilities, by rows that it was not fitted on.
 
@@ -491,6 +537,23 @@ class DecisionTreeRegressor(Estimator):
                  random_state: int | None = UNSET,
                  ccp_alpha: float = UNSET,
                  monotonic_cst: Any = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class DictVectorizer(Estimator):
+    """Turn each row, a dictionary of its columns, into a sparse row: numbers as they are, a column for each category.
+
+    separator: What stands between a column's name and a category. Default '='.
+    sparse: Make sparse rows. Default True.
+    sort: Order the features by name; otherwise by the first cell that has them. Default True.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    """
+
+    def __init__(self, *,
+                 separator: str = UNSET,
+                 sparse: bool = UNSET,
+                 sort: bool = UNSET,
+                 dtype: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -798,6 +861,23 @@ class FeatureAgglomeration(Estimator):
                  distance_threshold: float | None = UNSET,
                  compute_distances: bool = UNSET,
                  pooling_func: str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class FeatureHasher(Estimator):
+    """Turn each row, a dictionary of its columns, into a sparse row, whose columns hashes of the features name.
+
+    n_features: Columns that features are hashed to. Default 1048576.
+    input_type: A row is a dictionary of its columns. Default 'dict'.
+    alternate_sign: Count half of the features downwards, so that collisions cancel out. Default True.
+    dtype: Accepted for compatibility and ignored. Default 'float64'.
+    """
+
+    def __init__(self, *,
+                 n_features: int = UNSET,
+                 input_type: str = UNSET,
+                 alternate_sign: bool = UNSET,
+                 dtype: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2236,6 +2316,40 @@ class MultinomialNB(Estimator):
         super().__init__(**_given(locals()))
 
 
+class NMF(Estimator):
+    """Rows as sums of parts, none of which is negative.
+
+    n_components: Parts to find; auto and null take as many as there are columns. Default 'auto'.
+    init: Where the factors start: drawn, or from singular vectors, whose zeros stay, become the mean of the data, or are drawn. null takes nndsvda
+        where there are as many rows and columns as components, otherwise random. Default None.
+    solver: cd: by coordinates; mu: multiplicative updates. Default 'cd'.
+    beta_loss: The divergence that is minimised; kullback-leibler with solver="mu" alone. Default 'frobenius'.
+    tol: cd: share of the first violation at which the iterations end; mu: the least improvement in 10 iterations. Default 0.0001.
+    max_iter: Most iterations. Default 200.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    alpha_W: Penalty of W, times the number of columns. Default 0.0.
+    alpha_H: Penalty of H, times the number of rows; same: as alpha_W. Default 'same'.
+    l1_ratio: Share of the penalties that is of sums, the rest of squares. Default 0.0.
+    verbose: Accepted for compatibility and ignored. Default 0.
+    shuffle: cd: whether the components take turns in a random order. Default False.
+    """
+
+    def __init__(self, *,
+                 n_components: int | str | None = UNSET,
+                 init: str | None = UNSET,
+                 solver: str = UNSET,
+                 beta_loss: str = UNSET,
+                 tol: float = UNSET,
+                 max_iter: int = UNSET,
+                 random_state: int | None = UNSET,
+                 alpha_W: float = UNSET,
+                 alpha_H: float | str = UNSET,
+                 l1_ratio: float = UNSET,
+                 verbose: int | bool = UNSET,
+                 shuffle: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class NearestCentroid(Estimator):
     """Nearest centre of a class.
 
@@ -2394,6 +2508,43 @@ class OAS(Estimator):
     def __init__(self, *,
                  store_precision: bool = UNSET,
                  assume_centered: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class OPTICS(Estimator):
+    """Rows in the order of their density, and clusters of any density in it.
+
+    min_samples: Rows within the core distance of a row, itself included; below 1 a share of all rows. Default 5.
+    max_eps: Distance beyond which rows are no neighbours; null: no limit. Default None.
+    cluster_method: xi: clusters between steep slopes; dbscan: below the distance eps. Default 'xi'.
+    eps: Distance of cluster_method "dbscan"; null takes max_eps. Default None.
+    xi: Least share by which a slope falls or rises. Default 0.05.
+    predecessor_correction: Whether a cluster ends with a row that was reached from within. Default True.
+    min_cluster_size: Rows of a cluster, or their share of all; null takes min_samples. Default None.
+    memory: Accepted for compatibility and ignored. Default None.
+    algorithm: A hint: few columns are searched in a k-d tree, many by scanning, with any value; the neighbours are the same. Default 'auto'.
+    leaf_size: Accepted for compatibility and ignored. Default 30.
+    p: Power of the Minkowski metric; null means 2. Default 2.0.
+    metric: Distance. Default 'minkowski'.
+    metric_params: Accepted for compatibility and ignored. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 min_samples: int | float = UNSET,
+                 max_eps: float | None = UNSET,
+                 cluster_method: str = UNSET,
+                 eps: float | None = UNSET,
+                 xi: float = UNSET,
+                 predecessor_correction: bool = UNSET,
+                 min_cluster_size: int | float | None = UNSET,
+                 memory: None = UNSET,
+                 algorithm: str = UNSET,
+                 leaf_size: int = UNSET,
+                 p: float | None = UNSET,
+                 metric: str = UNSET,
+                 metric_params: None = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -3042,6 +3193,38 @@ class RandomForestRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class RandomOverSampler(Estimator):
+    """Repeat rows of rare classes, in fits alone: rows that are predicted or scored pass unchanged. The last step must be a classifier.
+
+    sampling_strategy: Classes that get as many rows as the largest (auto: all but that); with 2 classes also the rows of the smaller one as a share
+        of the larger one's; or {class: rows}. Default 'auto'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    shrinkage: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 sampling_strategy: Any = UNSET,
+                 random_state: int | None = UNSET,
+                 shrinkage: None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RandomUnderSampler(Estimator):
+    """Leave out rows of frequent classes, in fits alone: rows that are predicted or scored pass unchanged. The last step must be a classifier.
+
+    sampling_strategy: Classes that keep as many rows as the smallest has (auto: all but that); with 2 classes also the rows of the smaller one as a
+        share of those that the larger one keeps; or {class: rows}. Default 'auto'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    replacement: Draw rows that may be drawn again. Default False.
+    """
+
+    def __init__(self, *,
+                 sampling_strategy: Any = UNSET,
+                 random_state: int | None = UNSET,
+                 replacement: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class Ridge(Estimator):
     """Least squares with an L2 penalty.
 
@@ -3252,6 +3435,23 @@ class SGDRegressor(Estimator):
                  validation_fraction: float = UNSET,
                  n_iter_no_change: int = UNSET,
                  warm_start: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class SMOTE(Estimator):
+    """Make rows of rare classes between rows and their neighbours, in fits alone: rows that are predicted or scored pass unchanged. The last step must
+        be a classifier.
+
+    sampling_strategy: Classes that get as many rows as the largest (auto: all but that); with 2 classes also the rows of the smaller one as a share
+        of the larger one's; or {class: rows}. Default 'auto'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    k_neighbors: Neighbours of a row in its class, of which one is drawn. Default 5.
+    """
+
+    def __init__(self, *,
+                 sampling_strategy: Any = UNSET,
+                 random_state: int | None = UNSET,
+                 k_neighbors: int = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
