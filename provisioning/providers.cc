@@ -5,21 +5,12 @@
 
 #include <cstdlib>
 
-#include "provisioning/providers/aws.h"
-#include "provisioning/providers/docker.h"
-#include "provisioning/providers/gcp.h"
-#include "provisioning/providers/hyperstack.h"
-#include "provisioning/providers/lambda.h"
-#include "provisioning/providers/local.h"
-#include "provisioning/providers/runpod.h"
-#include "provisioning/providers/scaleway.h"
-#include "provisioning/providers/ssh.h"
-#include "provisioning/providers/tensordock.h"
-#include "provisioning/providers/vastai.h"
-#include "provisioning/providers/verda.h"
-#include "provisioning/providers/vultr.h"
-
 namespace kedge::provisioning {
+
+// Each in the file of its name in providers/.
+ProviderFactory make_local, make_docker, make_ssh, make_aws, make_runpod, make_vastai, make_lambda, make_verda,
+    make_gcp, make_hyperstack, make_vultr, make_tensordock, make_scaleway;
+
 namespace {
 
 constexpr ProviderRow kProviders[] = {

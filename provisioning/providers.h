@@ -24,12 +24,14 @@ struct Surroundings {
   std::filesystem::path programs;         // folder of kedged and kedge-worker
 };
 
+using ProviderFactory = std::unique_ptr<Provider>(const Surroundings& here);   // null: not set up
+
 struct ProviderRow {
   const char* name;
   const char* what;                                             // one line for people
   const char* needs;                                            // variables and files that set it up
   bool by_default;                                              // offered even if the user does not name it
-  std::unique_ptr<Provider> (*make)(const Surroundings& here);  // nullptr: not set up
+  ProviderFactory* make;
 };
 
 std::span<const ProviderRow> provider_rows();

@@ -1,5 +1,6 @@
+// AWS EC2 by its query API.
 // Instances of EC2: RunInstances with our intent's id as ClientToken and tag; instance-initiated shutdown terminates.
-#include "provisioning/providers/aws.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -321,6 +322,9 @@ std::map<std::string, std::string> ini_section(const std::string& path, const st
 
 }   // namespace
 
+// Set up by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (AWS_SESSION_TOKEN), or by the profile AWS_PROFILE of
+// AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials). KEDGE_AWS_REGIONS, or AWS_REGION, AWS_DEFAULT_REGION, us-east-1;
+// AWS_ENDPOINT_URL; KEDGE_AWS_AMI in place of the newest public image.
 std::unique_ptr<Provider> make_aws(const Surroundings& here) {
   const auto variable = [&](const char* name, std::string otherwise = {}) {
     return here.variable(name).value_or(std::move(otherwise));

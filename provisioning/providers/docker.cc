@@ -1,5 +1,6 @@
+// Containers of the docker or podman on this machine.
 // Machines that are containers: read-only, without capabilities, as their own user.
-#include "provisioning/providers/docker.h"
+#include "provisioning/providers.h"
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
@@ -128,6 +129,8 @@ class Docker final : public Provider {
 
 }   // namespace
 
+// Set up where KEDGE_DOCKER names a program, or docker or podman is on the PATH and its engine answers.
+// KEDGE_DOCKER_NETWORK=host for engines without a bridge.
 std::unique_ptr<Provider> make_docker(const Surroundings& here) {
   std::string program = here.variable("KEDGE_DOCKER").value_or("");
   if (program.empty())

@@ -1,5 +1,6 @@
+// Google Compute Engine: instances that the provider itself deletes at the end of their life.
 // Instances of Google Compute Engine.
-#include "provisioning/providers/gcp.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -222,6 +223,7 @@ class Gcp final : public Provider {
 
 }   // namespace
 
+// Set up by GOOGLE_APPLICATION_CREDENTIALS (a service account's key) or KEDGE_GCP_TOKEN.
 std::unique_ptr<Provider> make_gcp(const Surroundings& here) {
   const auto variable = [&](const char* name, const char* otherwise) { return here.variable(name).value_or(otherwise); };
   GcpSettings settings{.project = variable("GOOGLE_CLOUD_PROJECT", ""),

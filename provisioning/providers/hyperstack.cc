@@ -1,5 +1,6 @@
+// Hyperstack: virtual machines started by cloud-init, each in an environment of its own.
 // Virtual machines of Hyperstack.
-#include "provisioning/providers/hyperstack.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -150,6 +151,7 @@ class Hyperstack final : public Provider {
 
 }   // namespace
 
+// Set up by HYPERSTACK_API_KEY.
 std::unique_ptr<Provider> make_hyperstack(const Surroundings& here) {
   const auto key = here.variable("HYPERSTACK_API_KEY");
   if (!key) return nullptr;

@@ -1,5 +1,6 @@
+// Lambda Cloud: virtual machines started by cloud-init.
 // Instances of Lambda Cloud.
-#include "provisioning/providers/lambda.h"
+#include "provisioning/providers.h"
 
 #include "crypto/random.h"
 #include "provisioning/bootstrap.h"
@@ -120,6 +121,7 @@ class Lambda final : public Provider {
 
 }   // namespace
 
+// Set up by LAMBDA_API_KEY.
 std::unique_ptr<Provider> make_lambda(const Surroundings& here) {
   const auto key = here.variable("LAMBDA_API_KEY");
   if (!key) return nullptr;

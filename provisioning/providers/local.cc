@@ -1,5 +1,6 @@
+// A server process on this machine: costs nothing, and goes through everything that a rented machine goes through.
 // Machines that are processes.
-#include "provisioning/providers/local.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 #include <sys/types.h>
@@ -119,6 +120,8 @@ class Local final : public Provider {
 
 }   // namespace
 
+// Set up where kedged is in this program's folder or KEDGE_KEDGED names it. Machines are found by the variable
+// KEDGE_MACHINE in the environment of processes, so they are found even when every file of ours is lost.
 std::unique_ptr<Provider> make_local(const Surroundings& here) {
   const fs::path kedged = here.variable("KEDGE_KEDGED").value_or((here.programs / "kedged").string());
   if (::access(kedged.c_str(), X_OK) != 0) return nullptr;

@@ -1,5 +1,6 @@
+// RunPod: our image as a pod, with the API port mapped to a public one.
 // Pods by REST, their prices by GraphQL.
-#include "provisioning/providers/runpod.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -141,6 +142,7 @@ class RunPod final : public Provider {
 
 }   // namespace
 
+// Set up by RUNPOD_API_KEY.
 std::unique_ptr<Provider> make_runpod(const Surroundings& here) {
   const auto key = here.variable("RUNPOD_API_KEY");
   if (!key) return nullptr;

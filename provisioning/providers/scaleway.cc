@@ -1,5 +1,6 @@
+// Scaleway: instances started by cloud-init, with block volumes of their own.
 // Instances of Scaleway and their block volumes.
-#include "provisioning/providers/scaleway.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -171,6 +172,7 @@ class Scaleway final : public Provider {
 
 }   // namespace
 
+// Set up by SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID.
 std::unique_ptr<Provider> make_scaleway(const Surroundings& here) {
   const auto key = here.variable("SCW_SECRET_KEY"), project = here.variable("SCW_DEFAULT_PROJECT_ID");
   if (!key || !project) return nullptr;

@@ -1,5 +1,6 @@
+// Machines that the user has, reached with the ssh command.
 // Server processes on machines of the user's, each in a directory named by its intent.
-#include "provisioning/providers/ssh.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -173,6 +174,9 @@ class Ssh final : public Provider {
 
 }   // namespace
 
+// Set up by KEDGE_SSH_HOSTS: "user@host,other", as ssh takes them; KEDGE_SSH_CONFIG names a file for ssh -F. The host's
+// key must be known already. The server's programs are those on the host's PATH, or are copied there from this
+// program's folder.
 std::unique_ptr<Provider> make_ssh(const Surroundings& here) {
   const auto list = here.variable("KEDGE_SSH_HOSTS");
   if (!list || !on_path("ssh")) return nullptr;

@@ -1,5 +1,6 @@
+// TensorDock: virtual machines of many hosts, started by cloud-init.
 // Virtual machines of TensorDock.
-#include "provisioning/providers/tensordock.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -126,6 +127,7 @@ class TensorDock final : public Provider {
 
 }   // namespace
 
+// Set up by TENSORDOCK_API_TOKEN.
 std::unique_ptr<Provider> make_tensordock(const Surroundings& here) {
   const auto token = here.variable("TENSORDOCK_API_TOKEN");
   if (!token) return nullptr;

@@ -1,5 +1,6 @@
+// Vast.ai: our image on a machine that a host offers.
 // Asks are searched, and the very one that was ranked is rented.
-#include "provisioning/providers/vastai.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -109,6 +110,7 @@ class VastAi final : public Provider {
 
 }   // namespace
 
+// Set up by VAST_API_KEY.
 std::unique_ptr<Provider> make_vastai(const Surroundings& here) {
   const auto key = here.variable("VAST_API_KEY");
   if (!key) return nullptr;

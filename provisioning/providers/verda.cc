@@ -1,5 +1,6 @@
+// Verda: virtual machines started by a script that is stored there first.
 // Instances of Verda, with their volumes and start-up scripts.
-#include "provisioning/providers/verda.h"
+#include "provisioning/providers.h"
 
 #include <fmt/core.h>
 
@@ -186,6 +187,7 @@ class Verda final : public Provider {
 
 }   // namespace
 
+// Set up by VERDA_CLIENT_ID and VERDA_CLIENT_SECRET.
 std::unique_ptr<Provider> make_verda(const Surroundings& here) {
   const auto id = here.variable("VERDA_CLIENT_ID"), secret = here.variable("VERDA_CLIENT_SECRET");
   if (!id || !secret) return nullptr;

@@ -1,5 +1,6 @@
+// Vultr: virtual machines started by cloud-init.
 // Virtual machines of Vultr.
-#include "provisioning/providers/vultr.h"
+#include "provisioning/providers.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -126,6 +127,7 @@ class Vultr final : public Provider {
 
 }   // namespace
 
+// Set up by VULTR_API_KEY.
 std::unique_ptr<Provider> make_vultr(const Surroundings& here) {
   const auto key = here.variable("VULTR_API_KEY");
   if (!key) return nullptr;

@@ -15,6 +15,7 @@
 #include "server/api/shared_reads.h"
 #include "server/api/stream_counts.h"
 #include "server/data/uploads.h"
+#include "server/http/message.h"
 #include "server/http/peer.h"
 #include "server/http/router.h"
 #include "server/jobs/job_service.h"
@@ -51,6 +52,13 @@ struct Api {
   std::function<std::string(const http::Caller& caller)> metrics;
   std::function<std::string()> service_metrics;
 };
+
+using http::Request;
+using http::Response;
+using http::net::awaitable;
+
+// What answers a route: in the file of its resource, declared in routes.cc beside its row.
+using Handler = awaitable<Response>(const Api& api, Request request);
 
 // The routes refer to `api`.
 std::vector<http::Route> routes(const Api& api);

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/data/partial_uploads.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"

@@ -1,6 +1,6 @@
 // /metrics and /openapi.json: texts that the server has as a whole.
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/openapi.h"
 #include "server/http/peer.h"
 

@@ -9,7 +9,7 @@
 
 #include "schemas/codec.h"
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/html.h"
 #include "server/api/pages.h"
 

@@ -5,7 +5,7 @@
 #include "engine/core/estimator_names.h"
 #include "engine/core/params.h"
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/pages.h"
 
 namespace kedge::server::api {

@@ -13,7 +13,7 @@
 
 #include "engine/faults/fail_point.h"
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/list_events.h"
 #include "server/api/ownership.h"
 

@@ -1,6 +1,6 @@
 // /livez and /readyz: for load balancers and container engines.
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 
 namespace kedge::server::api {
 

@@ -8,7 +8,7 @@
 
 #include "schemas/registry.h"
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/model_answer.h"
 #include "server/api/ownership.h"
 #include "server/http/peer.h"

@@ -1,6 +1,6 @@
 // /, /docs and /v1/info: what this server is and has.
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/pages.h"
 #include "server/http/accept.h"
 

@@ -7,9 +7,9 @@
 
 #include "engine/faults/fail_point.h"
 #include "server/api/answer.h"
+#include "server/api/api.h"
 #include "server/api/datasets.h"
 #include "server/api/events.h"
-#include "server/api/handlers.h"
 #include "server/api/job_with_data.h"
 #include "server/api/ownership.h"
 #include "server/data/inline_data.h"

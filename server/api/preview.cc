@@ -9,8 +9,8 @@
 #include <stop_token>
 
 #include "server/api/answer.h"
+#include "server/api/api.h"
 #include "server/api/datasets.h"
-#include "server/api/handlers.h"
 #include "server/api/previews.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"

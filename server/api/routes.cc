@@ -1,9 +1,42 @@
 // Every call that the server offers, one row each.
 #include <array>
 
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 
 namespace kedge::server::api {
+
+// datasets.cc
+Handler put_dataset, list_datasets, get_dataset, delete_dataset;
+// documents.cc
+Handler get_metrics, get_openapi;
+// estimator_pages.cc
+Handler get_estimator_docs, get_estimator_doc;
+// estimators.cc
+Handler list_estimators, get_estimator;
+// events.cc
+Handler get_events, get_events_of_jobs;
+// health.cc
+Handler get_livez, get_readyz;
+// inference.cc
+Handler inference_server, inference_live, inference_ready, list_inference_models, inference_statistics, inference_model,
+    inference_model_ready, infer, repository_index, load_model;
+// info.cc
+Handler get_info, get_index, get_docs;
+// jobs.cc
+Handler create_job, check_job, list_jobs, get_job, get_result, cancel_job;
+// models.cc
+Handler get_artifact, list_models, upload_model, get_model, delete_model, download_model, predict_rows, transform_rows;
+// preview.cc
+Handler preview_upload, preview_dataset;
+// registry.cc
+Handler list_registry, get_registered_model, edit_registered_model, delete_registered_model, list_model_versions,
+    register_model, get_model_version, edit_model_version, delete_model_version, get_model_alias, set_model_alias,
+    delete_model_alias;
+// tokens.cc
+Handler list_tokens;
+// ui.cc
+Handler get_ui, get_ui_file;
+
 namespace {
 
 using http::Access;
@@ -12,7 +45,7 @@ using http::BodyForm;
 struct Row {
   std::string_view method;
   std::string_view path;
-  awaitable<Response> (*handler)(const Api&, Request);
+  Handler* handler;
   Access access;
   BodyForm body = BodyForm::kWhole;
 };

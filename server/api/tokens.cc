@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/http/peer.h"
 
 namespace kedge::server::api {

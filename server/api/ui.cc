@@ -12,7 +12,7 @@
 
 #include "crypto/digest.h"
 #include "server/api/answer.h"
-#include "server/api/handlers.h"
+#include "server/api/api.h"
 #include "server/api/ui_files.h"
 #include "server/http/compress.h"
 

@@ -4,11 +4,14 @@
 #include <fstream>
 #include <iterator>
 
-#include "provisioning/providers/docker.h"
+#include "provisioning/providers.h"
 #include "tests/unit/provisioning/scripted_fake.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
 namespace kedge::provisioning {
+
+ProviderFactory make_docker;
+
 namespace {
 
 // The arguments of `run` that an engine gets whose `version` says `words`.

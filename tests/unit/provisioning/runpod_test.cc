@@ -1,5 +1,5 @@
 // What RunPod is asked for: machines whose driver is new enough, whatever versions it knows.
-#include "provisioning/providers/runpod.h"
+#include "provisioning/providers.h"
 
 #include <gmock/gmock.h>
 
@@ -7,6 +7,9 @@
 #include "tests/unit/provisioning/virtual_clock.h"
 
 namespace kedge::provisioning {
+
+ProviderFactory make_runpod;
+
 namespace {
 
 using testing::ElementsAre;

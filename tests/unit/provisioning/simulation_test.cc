@@ -6,11 +6,14 @@
 #include <set>
 
 #include "provisioning/controller.h"
-#include "provisioning/providers/aws.h"
+#include "provisioning/providers.h"
 #include "tests/unit/provisioning/fake_ec2.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
 namespace kedge::provisioning {
+
+ProviderFactory make_aws;
+
 namespace {
 
 struct Killed {};  // no std::exception: nothing may catch it on the way
