@@ -318,7 +318,8 @@ TEST_F(Tenants, SeeTheirOwnTokenAndAnAdministratorAll) {
   EXPECT_EQ(
       as("alice", "GET", "/v1/tokens", {}, "Token: tok_alice\r\n").body,
       R"({"caller":{"tenant":"alice","scopes":["read","submit"],"token":"tok_alice"},"tokens":[{"id":"tok_alice",)"
-      R"("tenant":"alice","name":"laptop","scopes":["read","submit"],"created":"1970-01-01T00:00:00Z","revoked":false}]})");
+      R"("tenant":"alice","name":"laptop","scopes":["read","submit"],"created":"1970-01-01T00:00:00Z","revoked":false}]})"
+      "\n");
   EXPECT_THAT(as("bob", "GET", "/v1/tokens").body, HasSubstr(R"("tokens":[])"));
   EXPECT_THAT(as("root", "GET", "/v1/tokens").body,
               testing::AllOf(HasSubstr(R"("id":"tok_alice")"),
