@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from ..errors import KedgeError
 from ..tasks import Task
-from . import _boosting, _cells, _kinds
+from . import _boosting, _cells, _clusters, _kinds
 from ._answer import Answer, Fitted, Plan
 from ._decide import Call, Remote, Settings, Stays
 from ._describe import RELEASE, Describer, Seeds
@@ -26,10 +26,11 @@ from ._words import warn_as_scikit_learn, warn_of_parameters
 # Attributes that are not what a list of numbers or a number becomes: arrays of integers and truths, numbers of numpy, lists of arrays.
 INTEGERS: dict[str, Any] = {
             "labels_": np.int32, "n_iter_": np.int32, "core_sample_indices_": np.int64, "component_indices_": np.int64, "n_categories_": np.int64,
+            **dict.fromkeys(("ordering_", "predecessor_", "cluster_hierarchy_", "subcluster_labels_"), np.int64),
             **dict.fromkeys(("support_", "raw_support_", "outliers_"), np.bool_)}
 SCALARS = {"intercept_", "dual_gap_", "best_score_", "l1_ratio_", "epsilon_", "scale_", "alpha_", "lambda_", "lower_bound_", "shrinkage_",
-           "offset_", "loss_", "noise_variance_"}
-LONG_LABELS = frozenset({"DBSCAN", "AgglomerativeClustering", "FeatureAgglomeration", "MeanShift"})
+           "offset_", "loss_", "noise_variance_", "reconstruction_err_"}
+LONG_LABELS = frozenset({"DBSCAN", "AgglomerativeClustering", "FeatureAgglomeration", "MeanShift", "OPTICS", "Birch"})
 LISTS = {"QuadraticDiscriminantAnalysis": ("rotations_", "scalings_", "covariance_"), "CategoricalNB": ("category_count_", "feature_log_prob_")}
 
 def _nothing(answer: Answer) -> Fitted:
@@ -151,7 +152,11 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "KMeans": _k_means,
     "MiniBatchKMeans": _mini_batch_k_means,
     "FastICA": _fast_ica,
+    "NMF": _kinds.parts,
     "DBSCAN": _dbscan,
+    "BisectingKMeans": _clusters.bisecting_k_means,
+    "Birch": _clusters.birch,
+    "OPTICS": _clusters.optics,
     "Ridge": _kinds.ridge,
     **dict.fromkeys(("RidgeClassifier", "RidgeClassifierCV"), _kinds.ridge_classifier),
     "LogisticRegressionCV": _kinds.logistic_cv,
@@ -234,6 +239,8 @@ def _check_kind(estimator: Any, table: Table, sample_weight: Any) -> None:
         raise Stays("IsolationForest: the server does not say how many different rows its nodes drew")
     elif fill in (_kinds.spectral_embedding, _kinds.spectral_clustering):
         _kinds.check_spectral(estimator, table)
+    elif fill is _clusters.optics:
+        _clusters.check_optics(estimator, table)
     elif fill is _cells.target_encoder:
         _cells.check_target_encoder(estimator, table)
     elif fill is _cells.iterative_imputer:

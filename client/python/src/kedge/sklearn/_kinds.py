@@ -1,6 +1,7 @@
 """Fills of linear models, mixtures, networks, clusters and selectors: what scikit-learn's objects have beside the public attributes of the job."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,14 @@ def kernel_pca(answer: Answer) -> Fitted:
     return {"X_fit_": answer.X, "_centerer": centerer}
 
 
+def parts(answer: Answer) -> Fitted:
+    """NMF."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")   # the job has the same warning
+        answer.estimator._check_params(answer.X)   # sets _beta_loss
+    return {"_n_components": answer.fitted["n_components_"]}
+
+
 # ------------------------------------------------------------------ clusters, places
 
 
@@ -272,7 +281,6 @@ LOCAL: dict[str, str] = {
     **dict.fromkeys(("ColumnTransformer", "FeatureUnion", "VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor",
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
-    **dict.fromkeys(("NMF", "BisectingKMeans", "Birch", "OPTICS"), NOT_YET),
     "UMAP": "it is not one of scikit-learn's",
     **dict.fromkeys(("SMOTE", "RandomOverSampler", "RandomUnderSampler"), "it is one of imbalanced-learn's"),
 }

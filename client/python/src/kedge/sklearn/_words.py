@@ -14,11 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 IN_ITS_WORDS = (
     (r"KMeans: found (\d+) different clusters, n_clusters is (\d+).*",
      r"Number of distinct clusters (\1) found smaller than n_clusters (\2). Possibly due to duplicate points in X."),
+    (r"Birch: found (\d+) subclusters, n_clusters is (\d+).*",
+     r"Number of subclusters found (\1) by BIRCH is less than (\2). Decrease the threshold."),
+    (r"OPTICS: no row reaches another.*", "All reachability values are inf. Set a larger max_eps or all data will be considered outliers."),
+    (r"NMF: with solver \"mu\" the zeros.*",
+     "The multiplicative update ('mu') solver cannot update zeros present in the initialization, and so leads to poorer results when used jointly with "
+     "init='nndsvd'. You may try init='nndsvda' or init='nndsvdar' instead."),
     (r"\w+NB: alpha below ([\w.+-]+) is taken as that.*",
      r"alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep alpha unchanged."),
     (r"\w+: alpha is 0, for which coordinate descent is slow.*",
      "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression estimator"))
-END = re.compile(r"did not converge|no convergence|max_iter|different clusters")   # of what scikit-learn has a ConvergenceWarning for
+END = re.compile(r"did not converge|no convergence|max_iter|different clusters|subclusters")   # of what scikit-learn has a ConvergenceWarning for
 
 LIBLINEAR = "Liblinear failed to converge, increase the number of iterations."
 LBFGS = "lbfgs failed to converge after {max_iter} iteration(s)"
@@ -36,6 +42,7 @@ NOT_CONVERGED = {
     **dict.fromkeys(("HuberRegressor", "PoissonRegressor", "GammaRegressor", "TweedieRegressor"), LBFGS),
     **dict.fromkeys(("GaussianMixture", "BayesianGaussianMixture"), MIXTURE),
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), LIBSVM),
+    "NMF": "Maximum number of iterations {max_iter} reached. Increase it to improve convergence.",
     "FastICA": "FastICA did not converge. Consider increasing tolerance or the maximum number of iterations.",
     "FactorAnalysis": "FactorAnalysis did not converge. You might want to increase the number of iterations."}
 
