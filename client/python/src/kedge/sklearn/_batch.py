@@ -16,7 +16,7 @@ from ..job import Job, Result
 from ..session import Session
 from ..tasks import Task
 from ._decide import Call, FitsAlone, Remote, Stays
-from ._describe import Describer, Seeds, Step, leaves
+from ._describe import Describer, Seeds, Step, is_sampler, leaves
 from ._folds import Cut, cuts_of
 from ._jobs import cancel, run_all, size_of
 from ._lines import line_of
@@ -74,6 +74,8 @@ def _check_plain(fits: list[Fit]) -> Array | None:
         weights = weights_of(given.pop(name))
         if weights is not None and len(weights) != len(first["y"] if first["y"] is not None else ()):
             raise Stays("sample_weight is not one number for each row")
+        if weights is not None and any(map(is_sampler, leaves(first["estimator"]))):
+            raise Stays("sample_weight is of rows that imbalanced-learn resamples without it")
     for what, more in (("fit", given), ("score", first.get("score_params") or {})):
         if more:
             raise FitsAlone(f"{what} gets {', '.join(more)}")

@@ -26,6 +26,18 @@ PATHS = ("LassoCV", "ElasticNetCV")
 RELEASE = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 
+SAMPLERS = frozenset({"SMOTE", "RandomOverSampler", "RandomUnderSampler"})   # of imbalanced-learn
+
+
+def is_pipeline(estimator: Any) -> bool:
+    """scikit-learn's own, or imbalanced-learn's, whose steps may resample the rows of a fit."""
+    return type(estimator) is Pipeline or isinstance(estimator, Pipeline) and type(estimator).__module__ == "imblearn.pipeline"
+
+
+def is_sampler(estimator: Any) -> bool:
+    return type(estimator).__name__ in SAMPLERS and type(estimator).__module__.startswith("imblearn.")
+
+
 class Seeds:
     """Seeds for what random_state leaves open. One number is drawn from numpy's global generator for all parts without one. A generator of a
     part's own is advanced where scikit-learn would advance it (`advances`): not in searches and cross-validation, which copy the estimator with
@@ -47,7 +59,7 @@ class Seeds:
 
 def leaves(estimator: Any) -> list[Any]:
     """The estimators in pipelines and unions, in order."""
-    if type(estimator) is Pipeline:
+    if is_pipeline(estimator):
         return [leaf for _, step in estimator.steps if step not in PASSED for leaf in leaves(step)]
     if type(estimator) is FeatureUnion:
         return [leaf for _, part in estimator.transformer_list if not isinstance(part, str) for leaf in leaves(part)]
@@ -66,7 +78,7 @@ class Describer:
     def named_steps(self, estimator: Any) -> dict[str, Step | None]:
         """The steps by name; None for one that passes its input through."""
         self._check_input(estimator)
-        if type(estimator) is not Pipeline:
+        if not is_pipeline(estimator):
             return {"estimator": self._step(estimator, True)}
         self._check(estimator)
         if getattr(estimator, "transform_input", None) is not None:
@@ -80,7 +92,7 @@ class Describer:
         return [{"name": name, **step} for name, step in self.named_steps(estimator).items() if step is not None]
 
     def _check_input(self, estimator: Any) -> None:
-        head = next((step for _, step in estimator.steps if step not in PASSED), estimator) if type(estimator) is Pipeline else estimator
+        head = next((step for _, step in estimator.steps if step not in PASSED), estimator) if is_pipeline(estimator) else estimator
         first = [part for _, part in head.transformer_list if not isinstance(part, str)] if type(head) is FeatureUnion else [head]
         takes_texts = [type(part).__name__ in VECTORIZERS for part in first]
         if self._table.documents is not None and not all(takes_texts):
@@ -95,9 +107,10 @@ class Describer:
 
     def check_class(self, estimator: Any) -> None:
         name, module = type(estimator).__name__, type(estimator).__module__
-        if not isinstance(estimator, BaseEstimator) or not module.startswith("sklearn."):
+        is_known = module.startswith("sklearn.") or is_pipeline(estimator) or is_sampler(estimator)
+        if not isinstance(estimator, BaseEstimator) or not is_known:
             raise Stays(f"{name} is a class of {module}, not scikit-learn's own")
-        if name not in self._remote.estimators and type(estimator) is not Pipeline:
+        if name not in self._remote.estimators and not is_pipeline(estimator):
             raise Stays(f"the server has no {name}")
 
     def _check(self, estimator: Any) -> None:
@@ -115,7 +128,7 @@ class Describer:
     def _step(self, estimator: Any, is_head: bool) -> Step:
         """is_head: whether it gets the table's own columns."""
         name = type(estimator).__name__
-        if type(estimator) is Pipeline:
+        if is_pipeline(estimator):
             raise Stays("a Pipeline is a step of another")
         self._check(estimator)
         if RELEASE < SINCE.get(name, RELEASE):
@@ -167,6 +180,13 @@ class Describer:
             raise Stays(f"{owner}: class_weight is not a number for each of some classes of y")
         return {str(i): float(weights.get(label, 1.0)) for i, label in enumerate(labels)}
 
+    def _rows_by_class(self, owner: str, rows: dict[Any, Any]) -> dict[str, int]:
+        """sampling_strategy by the server's names. Raises Stays."""
+        places = {} if self._classes is None else {label: i for i, label in enumerate(self._classes.tolist())}
+        if set(rows) - set(places) or not all(isinstance(one, (int, np.integer)) for one in rows.values()):
+            raise Stays(f"{owner}: sampling_strategy is not a number of rows for some classes of y")
+        return {str(places[label]): int(one) for label, one in rows.items()}
+
     def _columns(self, columns: Any, is_head: bool) -> list[int]:
         """A choice of columns as places."""
         if not is_head:   # it gets a selection, or what another step has made
@@ -210,6 +230,8 @@ class Describer:
             return None
         if parameter == "class_weight" and isinstance(value, dict):
             value = self._by_class(owner, value)
+        if parameter == "sampling_strategy" and isinstance(value, dict):
+            value = self._rows_by_class(owner, value)
         wire = _wire(value, known)
         if wire == known["defaultValue"] and isinstance(wire, bool) == isinstance(known["defaultValue"], bool):
             return None

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
-from sklearn.pipeline import Pipeline
 
 from ..errors import KedgeError
 from ..tasks import Task
 from . import _boosting, _cells, _clusters, _kinds
 from ._answer import Answer, Fitted, Plan
 from ._decide import Call, Remote, Settings, Stays
-from ._describe import RELEASE, Describer, Seeds
+from ._describe import RELEASE, Describer, Seeds, is_pipeline
 from ._jobs import run, size_of
 from ._kinds import CHEAP, LOCAL
 from ._table import Table, Target, weights_of
@@ -296,7 +295,7 @@ def check_alone(settings: Settings, fit: dict[str, Any], size: int, reason: Stay
     estimator = fit["estimator"]
     if (fit["parameters"] if "parameters" in fit else None):
         estimator = clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in fit["parameters"].items()})
-    last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+    last = estimator.steps[-1][1] if is_pipeline(estimator) else estimator
     name, settings = type(last).__name__, settings.for_fits()
     if name not in FILLED or not type(last).__module__.startswith("sklearn.") or settings.remote.family(name) in reasons(name):
         raise reason

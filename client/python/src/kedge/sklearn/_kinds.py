@@ -282,7 +282,7 @@ LOCAL: dict[str, str] = {
                      "TransformedTargetRegressor", "SelectFromModel"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV"), OTHER_ROWS),
     "UMAP": "it is not one of scikit-learn's",
-    **dict.fromkeys(("SMOTE", "RandomOverSampler", "RandomUnderSampler"), "it is one of imbalanced-learn's"),
+    **dict.fromkeys(("SMOTE", "RandomOverSampler", "RandomUnderSampler"), "it resamples rows here; cross-validation and searches send it as a step of a pipeline"),
 }
 # Of those that are filled, whose fit_transform() is not fit() and transform().
 OTHERWISE = {"TargetEncoder": "fit_transform encodes each part of the rows by the others, and the model that comes back has the encoding of all"}

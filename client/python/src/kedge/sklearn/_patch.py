@@ -10,13 +10,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, ParameterSampler, RandomizedSearchCV, check_cv
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.pipeline import Pipeline
 
 from ..errors import KedgeError
 from ..session import Session
 from . import _batch, _fill
 from ._decide import Call, Decision, FitsAlone, Settings, Stays
-from ._describe import PASSED
+from ._describe import PASSED, is_pipeline
 from ._hook import hook
 from ._jobs import size_of
 from ._profile import Profile
@@ -57,7 +56,7 @@ def explain(estimator: Any, X: Any, y: Any = None, *, session: Session | None = 
 
 
 def _explained(settings: Settings, estimator: Any, X: Any, y: Any) -> Decision:
-    if type(estimator) is Pipeline:
+    if is_pipeline(estimator):
         steps = [(name, explain(step, X, y, session=settings.session)) for name, step in estimator.steps if step not in PASSED]
         return Decision(any(step.goes for _, step in steps), "; ".join(f"{name} {step}" for name, step in steps))
     if isinstance(estimator, BaseSearchCV):
