@@ -67,12 +67,13 @@ void Birch<T>::label_subclusters(const Context& ctx, const std::vector<double>& 
   const std::int64_t n = static_cast<std::int64_t>(means.size()) / n_features_;
   cluster_of_.resize(static_cast<std::size_t>(n));
   std::iota(cluster_of_.begin(), cluster_of_.end(), 0);
-  if (!params_.n_clusters || n < 2) return;
+  if (!params_.n_clusters) return;
   if (n < *params_.n_clusters) {
     ctx.warn(
         fmt::format("{}: found {} subclusters, n_clusters is {}; lower the threshold", kName, n, *params_.n_clusters));
     return;
   }
+  if (n < 2) return;
   Agglomeration merged;
   merged.fit(ctx, kName, {.n_clusters = params_.n_clusters}, means, n, n_features_);
   cluster_of_ = std::move(merged.labels);

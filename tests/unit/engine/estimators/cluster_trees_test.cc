@@ -28,9 +28,13 @@ Data spots(std::int64_t n_rows, double offset) {
 }
 
 template <template <class> class E>
-E<double> fitted(const Data& data, const schema::ValueMap& params) {
+E<double> fitted(const Data& data, const schema::ValueMap& params, std::vector<std::string>* warnings = nullptr) {
   Device& device = testing::device_named("cpu");
-  const Context ctx{.device = device};
+  Context ctx{.device = device};
+  if (warnings)
+    ctx.emit = [&](const schema::EventBody& event) {
+      if (const auto* log = std::get_if<schema::LogEvent>(&event)) warnings->push_back(log->message);
+    };
   const testing::Loaded<double> loaded(device, data);
   E<double> made(params);
   made.fit(ctx, loaded.all(), Target{});
@@ -44,8 +48,10 @@ TEST(Birch, FindsTheSameClustersFarFromZero) {
 }
 
 TEST(Birch, WarnsOfFewerSubclustersThanClusters) {
-  const auto made = fitted<Birch>(spots(40, 0), {{"threshold", 100.0}, {"n_clusters", 7}});
+  std::vector<std::string> warnings;
+  const auto made = fitted<Birch>(spots(40, 0), {{"threshold", 100.0}, {"n_clusters", 7}}, &warnings);
   EXPECT_EQ(made.labels(), std::vector<std::int32_t>(40, 0));
+  EXPECT_EQ(warnings, std::vector<std::string>{"Birch: found 1 subclusters, n_clusters is 7; lower the threshold"});
 }
 
 template <template <class> class E>
