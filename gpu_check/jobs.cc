@@ -75,6 +75,7 @@ std::vector<Need> needs() {
       {"HistGradientBoostingRegressor", kValues, {{"max_iter", 8}}},
       {"PCA", kClasses, {{"n_components", 3}}, 1e-9, kIllPosed32},
       {"FactorAnalysis", kClasses, {{"n_components", 3}}, kStopped64, kStopped32, {"components_", "transform"}},
+      {"NMF", kCounts, {{"n_components", 3}, {"random_state", 0}}, kStopped64, kStopped32},
       {"IncrementalPCA", kClasses, {{"n_components", 3}}},
       {"TruncatedSVD", kClasses, {{"n_components", 3}}},
       {"Nystroem", kClasses, {{"n_components", 16}}},
