@@ -185,7 +185,7 @@ class StoredModels(unittest.TestCase):
 
     def test_models_without_contributions_say_what_they_have(self):
         reply = self.ask(self.fitted(("StandardScaler", "KMeans")), self.rows(self.fitted()), query="?output=contributions")
-        self.assertEqual((reply.status, reply.json()["where"]), (422, "output"), reply.body)
+        self.assertEqual((reply.status, reply.json()["where"]), (400, "output"), reply.body)
         self.assertIn("output is 'contributions', this model has predict", reply.json()["detail"])
 
     def test_a_pushed_model_answers_a_job(self):
