@@ -9,7 +9,7 @@ namespace kedge::provisioning {
 
 // Each in the file of its name in providers/.
 ProviderFactory make_local, make_docker, make_ssh, make_aws, make_runpod, make_vastai, make_lambda, make_verda,
-    make_gcp, make_hyperstack, make_vultr, make_tensordock, make_scaleway;
+    make_gcp, make_hyperstack, make_vultr, make_tensordock, make_scaleway, make_digitalocean;
 
 namespace {
 
@@ -30,6 +30,7 @@ constexpr ProviderRow kProviders[] = {
     {"vultr", "GPU and compute machines", "VULTR_API_KEY", true, make_vultr},
     {"tensordock", "machines of many hosts", "TENSORDOCK_API_TOKEN", true, make_tensordock},
     {"scaleway", "GPU and compute instances", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID", true, make_scaleway},
+    {"digitalocean", "droplets with GPUs and without", "DIGITALOCEAN_TOKEN", true, make_digitalocean},
 };
 
 }  // namespace

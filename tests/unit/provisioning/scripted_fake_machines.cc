@@ -41,6 +41,41 @@ Response vultr(FakeMachines& machines, const Request& request, std::int64_t now)
   return row && row->alive ? ok(R"({"instance":)" + show(*row) + "}") : not_found();
 }
 
+// Droplets with a GPU are in a list of their own.
+Response digitalocean(FakeMachines& machines, const Request& request, std::int64_t now) {
+  if (!authorized(request, "Bearer key")) return unauthorized();
+  const auto show = [](const FakeMachines::Row& row) {
+    return fmt::format(
+        R"({{"id":{},"name":"{}","status":"active","networks":{{"v4":[{{"ip_address":"10.116.0.2","type":"private"}},{{"ip_address":"192.0.2.13","type":"public"}}]}}}})",
+        row.id, row.name);
+  };
+  if (ends(request, "/sizes")) {
+    if (request.url.find("page=1") != std::string::npos)
+      return ok(
+          R"({"sizes":[{"slug":"gpu-mi300x1-192gb","memory":245760,"vcpus":20,"price_hourly":0.5,"regions":["tor1"],"available":true,)"
+          R"("gpu_info":{"count":1,"model":"amd_mi300x","vram":{"amount":192,"unit":"gib"}}}],)"
+          R"("links":{"pages":{"next":"https://api.digitalocean.com/v2/sizes?page=2"}},"meta":{"total":2}})");
+    return ok(
+        R"({"sizes":[{"slug":"gpu-l4x1-24gb","memory":32768,"vcpus":8,"price_hourly":0.76,"regions":["tor1","nyc2"],"available":true,)"
+        R"("gpu_info":{"count":1,"model":"nvidia_l4","vram":{"amount":24,"unit":"gib"}}}],"links":{},"meta":{"total":2}})");
+  }
+  if (ends(request, "/droplets") && request.method == "POST") {
+    const json::Value body = json::parse(request.body);
+    if (json::text(body, "image") != "gpu-h100x1-base") return refused();
+    const std::string id = machines.make(json::text(body, "name"), now);
+    return made(machines, id, fmt::format(R"({{"droplet":{{"id":{},"status":"new","networks":{{"v4":[]}}}}}})", id),
+                "{}");
+  }
+  if (ends(request, "/droplets")) {
+    const bool of_gpus = request.url.find("type=gpus") != std::string::npos;
+    return ok(R"({"droplets":)" + (of_gpus ? joined(machines.shown(now), show) : "[]") + R"(,"links":{}})");
+  }
+  const std::string id = after(request, "/droplets/");
+  if (request.method == "DELETE") return gone_or_refused(machines, id, now);
+  const auto* row = machines.find(id, now);
+  return row && row->alive ? ok(R"({"droplet":)" + show(*row) + "}") : not_found();
+}
+
 // The side object is the block volume, which has the machine's name once it was given it and stays when the server is deleted.
 Response scaleway(FakeMachines& machines, const Request& request, std::int64_t now) {
   if (!has_header(request, "X-Auth-Token", "key")) return unauthorized();
@@ -178,6 +213,7 @@ std::vector<FakeRow> more_fake_rows() {
   return {{"gcp", {{"KEDGE_GCP_TOKEN", "key"}, {"GOOGLE_CLOUD_PROJECT", "project"}}, gcp},
           {"hyperstack", {{"HYPERSTACK_API_KEY", "key"}}, hyperstack},
           {"vultr", {{"VULTR_API_KEY", "key"}, {"KEDGE_VULTR_OS_ID", "4711"}}, vultr},
+          {"digitalocean", {{"DIGITALOCEAN_TOKEN", "key"}}, digitalocean},
           {"tensordock", {{"TENSORDOCK_API_TOKEN", "key"}}, tensordock},
           {"scaleway",
            {{"SCW_SECRET_KEY", "key"}, {"SCW_DEFAULT_PROJECT_ID", "project"}, {"KEDGE_SCALEWAY_ZONES", "fr-par-2"}},
