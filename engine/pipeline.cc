@@ -89,7 +89,8 @@ struct Pipeline::Impl {
     }
     try {
       std::vector<double> means;   // contributions of a line are counted from them
-      if (is_line(steps.back().estimator)) means = column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
+      if (known_estimator(steps.back().estimator, "pipeline").is_line)
+        means = column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
       files.model_bytes = save_model(ctx, files.model_file, steps, chain, std::move(means), info, files.keep);
       files.model = std::move(info);
     } catch (const schema::Error& error) {

@@ -30,6 +30,8 @@ struct CatalogueEntry {
   SyncBudget syncs;
   bool wants_value_counts =
       false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
+  bool is_line = false;       // see RowTraits
+  bool deals_trees = false;   // see RowTraits
   std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);
   std::unique_ptr<Estimator<double>> (*make_f64)(const schema::ValueMap& params);
 };

@@ -28,6 +28,10 @@ struct RowTraits {
   bool wants_value_counts = false;   // see CatalogueEntry
   const char* host_part = "";        // see EstimatorInfo
   bool is_composed = false;          // of other estimators, which are made, checked and bounded by themselves
+  // It answers with a line, or with one for each class, whose coef_ and intercept_ it has as attributes: its prediction
+  // before the link of a generalised linear model, of a classifier its decision function.
+  bool is_line = false;
+  bool deals_trees = false;   // ranks of one job grow its trees by number
 };
 
 // E<T> has a constructor from the parameters that the user set, and a static info().
@@ -41,6 +45,8 @@ void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {})
                   .memory = memory,
                   .syncs = syncs,
                   .wants_value_counts = traits.wants_value_counts,
+                  .is_line = traits.is_line,
+                  .deals_trees = traits.deals_trees,
                   .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {
                     return std::make_unique<E<float>>(params);
                   },

@@ -1,47 +1,12 @@
 // Forests as contributions read them, and lines.
 #include "engine/estimators/contributions.h"
 
-#include <algorithm>
-#include <array>
 
 #include "engine/core/params.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
 namespace {
-
-constexpr auto kLines = std::to_array<std::string_view>({"ARDRegression",
-                                                         "BayesianRidge",
-                                                         "ElasticNet",
-                                                         "ElasticNetCV",
-                                                         "GammaRegressor",
-                                                         "HuberRegressor",
-                                                         "Lars",
-                                                         "LarsCV",
-                                                         "Lasso",
-                                                         "LassoCV",
-                                                         "LassoLars",
-                                                         "LassoLarsCV",
-                                                         "LassoLarsIC",
-                                                         "LinearRegression",
-                                                         "LinearSVC",
-                                                         "LinearSVR",
-                                                         "LogisticRegression",
-                                                         "LogisticRegressionCV",
-                                                         "OrthogonalMatchingPursuit",
-                                                         "PassiveAggressiveClassifier",
-                                                         "PassiveAggressiveRegressor",
-                                                         "Perceptron",
-                                                         "PoissonRegressor",
-                                                         "QuantileRegressor",
-                                                         "Ridge",
-                                                         "RidgeCV",
-                                                         "RidgeClassifier",
-                                                         "RidgeClassifierCV",
-                                                         "SGDClassifier",
-                                                         "SGDRegressor",
-                                                         "TheilSenRegressor",
-                                                         "TweedieRegressor"});
 
 // Numbers of any nesting, row after row.
 void append_numbers(const schema::Value& value, std::vector<double>& numbers) {
@@ -63,10 +28,6 @@ std::vector<double> numbers_in(const schema::ValueMap& attributes, std::string_v
 }
 
 }   // namespace
-
-bool is_line(std::string_view estimator) {
-  return std::ranges::find(kLines, estimator) != kLines.end();
-}
 
 Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
                                  const std::vector<double>& rows) {

@@ -40,12 +40,8 @@ void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all
 std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
                                             const std::vector<double>& cells, std::int64_t n_rows);
 
-// Whether an estimator answers with a line, or with one for each class, whose coef_ and intercept_ it has as
-// attributes: its prediction, before the link of a generalised linear model; of a classifier its decision function.
-bool is_line(std::string_view estimator);
-
-// coef (x - mean) of each column; the expected answer is the line's at the means. rows: row-major, host. Errors:
-// kBadData where the sizes do not fit each other.
+// Of an estimator that is a line (RowTraits): coef (x - mean) of each column; the expected answer is the line's at the
+// means. rows: row-major, host. Errors: kBadData where the sizes do not fit each other.
 Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
                                  const std::vector<double>& rows);
 

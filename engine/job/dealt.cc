@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "engine/estimators/trees/dealt_trees.h"
+#include "engine/estimators/catalogue.h"
 
 namespace kedge::engine {
 
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline) {
-  return std::ranges::any_of(pipeline, [](const schema::Step& step) { return has_dealt_trees(step.estimator); });
+  return std::ranges::any_of(
+      pipeline, [](const schema::Step& step) { return known_estimator(step.estimator, "pipeline").deals_trees; });
 }
 
 bool job_is_dealt(const schema::JobSpec& spec) {

@@ -65,8 +65,8 @@ class TypedModel final : public StoredModel {
   TypedModel(const Context& ctx, const ModelFile& file) : info_(file.info()), chain_(info_.pipeline) {
     StateArchive archive(ctx, file, class_count(info_));
     chain_.state(archive);
-    const bool keeps_means =
-        is_line(info_.pipeline.back().estimator) && std::ranges::count(info_.outputs, kContributions) > 0;
+    const bool keeps_means = known_estimator(info_.pipeline.back().estimator, "pipeline").is_line &&
+                             std::ranges::count(info_.outputs, kContributions) > 0;
     if (keeps_means) archive.field(kColumnMeans, column_means_, kAnySize);
     archive.expect_finite(kColumnMeans, column_means_);
     archive.finish();

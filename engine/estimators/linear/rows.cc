@@ -26,48 +26,59 @@
 
 namespace kedge::engine {
 
+namespace {
+
+template <template <class> class E>
+void add_line(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {}) {
+  traits.is_line = true;
+  add<E>(rows, memory, syncs, traits);
+}
+
+}   // namespace
+
 void add_linear(Rows& rows) {
-  add<LinearRegression>(
+  add_line<LinearRegression>(
       rows, memory::least_squares, {9, 1, 64},
       {.host_part = "solutions in 32 digits, of small tables and where columns are close to dependent"});
-  add<Ridge>(rows, memory::ridge, {3, 1});
-  add<RidgeCV>(rows, memory::ridge_cv, {10, 1}, {.host_part = "the scores, with cv, scoring or store_cv_results"});
-  add<RidgeClassifier>(rows, memory::ridge, {4, 2});
-  add<RidgeClassifierCV>(rows, memory::ridge_classifier_cv, {12, 2},
-                         {.host_part = "the scores, with cv, scoring or store_cv_results"});
-  add<Lasso>(rows, memory::coordinate_descent, {5, 1});
-  add<ElasticNet>(rows, memory::coordinate_descent, {5, 1});
-  add<LassoCV>(rows, memory::coordinate_descent_cv, {16, 1});
-  add<ElasticNetCV>(rows, memory::coordinate_descent_cv, {16, 1});
-  add<LogisticRegression>(rows, memory::logistic, {55, 3, 9});
-  add<LogisticRegressionCV>(rows, memory::logistic_cv, {3000, 3, 3000}, {.host_part = "the folds and their scores"});
-  add<PoissonRegressor>(rows, memory::margins, {40, 1});
-  add<GammaRegressor>(rows, memory::margins, {40, 1});
-  add<TweedieRegressor>(rows, memory::margins, {20, 1});
-  add<HuberRegressor>(rows, memory::margins, {60, 1, 8});
-  add<LinearSVC>(rows, memory::margins, {60, 3, 16});
-  add<LinearSVR>(rows, memory::margins, {200, 1, 64});
+  add_line<Ridge>(rows, memory::ridge, {3, 1});
+  add_line<RidgeCV>(rows, memory::ridge_cv, {10, 1}, {.host_part = "the scores, with cv, scoring or store_cv_results"});
+  add_line<RidgeClassifier>(rows, memory::ridge, {4, 2});
+  add_line<RidgeClassifierCV>(rows, memory::ridge_classifier_cv, {12, 2},
+                              {.host_part = "the scores, with cv, scoring or store_cv_results"});
+  add_line<Lasso>(rows, memory::coordinate_descent, {5, 1});
+  add_line<ElasticNet>(rows, memory::coordinate_descent, {5, 1});
+  add_line<LassoCV>(rows, memory::coordinate_descent_cv, {16, 1});
+  add_line<ElasticNetCV>(rows, memory::coordinate_descent_cv, {16, 1});
+  add_line<LogisticRegression>(rows, memory::logistic, {55, 3, 9});
+  add_line<LogisticRegressionCV>(rows, memory::logistic_cv, {3000, 3, 3000},
+                                 {.host_part = "the folds and their scores"});
+  add_line<PoissonRegressor>(rows, memory::margins, {40, 1});
+  add_line<GammaRegressor>(rows, memory::margins, {40, 1});
+  add_line<TweedieRegressor>(rows, memory::margins, {20, 1});
+  add_line<HuberRegressor>(rows, memory::margins, {60, 1, 8});
+  add_line<LinearSVC>(rows, memory::margins, {60, 3, 16});
+  add_line<LinearSVR>(rows, memory::margins, {200, 1, 64});
   constexpr RowTraits kRowByRow{.host_part = "the descent: a row after the other, each line on one thread"};
-  add<SGDClassifier>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
-  add<SGDRegressor>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
-  add<Perceptron>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
-  add<PassiveAggressiveClassifier>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
-  add<PassiveAggressiveRegressor>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
-  add<BayesianRidge>(rows, memory::evidence, {40, 1});
-  add<ARDRegression>(rows, memory::evidence, {300, 1, 6});
-  add<OrthogonalMatchingPursuit>(rows, OrthogonalMatchingPursuit<float>::memory, {6, 1});
+  add_line<SGDClassifier>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
+  add_line<SGDRegressor>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
+  add_line<Perceptron>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
+  add_line<PassiveAggressiveClassifier>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
+  add_line<PassiveAggressiveRegressor>(rows, memory::row_by_row, {1, 1, 48}, kRowByRow);
+  add_line<BayesianRidge>(rows, memory::evidence, {40, 1});
+  add_line<ARDRegression>(rows, memory::evidence, {300, 1, 6});
+  add_line<OrthogonalMatchingPursuit>(rows, OrthogonalMatchingPursuit<float>::memory, {6, 1});
   add<PLSRegression>(rows, PLSRegression<float>::memory, {4, 2, 16}, {.host_part = "the scores of the fitted rows"});
   add<IsotonicRegression>(rows, IsotonicRegression<float>::memory, {1, 3, 8},
                           {.host_part = "the order of the rows, and their pools"});
-  add<QuantileRegressor>(rows, QuantileRegressor<float>::memory, {700, 1});
-  add<TheilSenRegressor>(rows, TheilSenRegressor<float>::memory, {300, 1, 45},
-                         {.host_part = "the draws, and small subsets of the rows and their lines"});
-  add<Lars>(rows, Lars<float>::memory, {3, 1});
-  add<LassoLars>(rows, LassoLars<float>::memory, {3, 1});
-  add<LassoLarsIC>(rows, LassoLarsIC<float>::memory, {12, 1, 64},
-                   {.host_part = "least squares for the variance of the noise, in 32 digits, of small tables"});
-  add<LarsCV>(rows, LarsCV<float>::memory, {20, 1});
-  add<LassoLarsCV>(rows, LassoLarsCV<float>::memory, {20, 1});
+  add_line<QuantileRegressor>(rows, QuantileRegressor<float>::memory, {700, 1});
+  add_line<TheilSenRegressor>(rows, TheilSenRegressor<float>::memory, {300, 1, 45},
+                              {.host_part = "the draws, and small subsets of the rows and their lines"});
+  add_line<Lars>(rows, Lars<float>::memory, {3, 1});
+  add_line<LassoLars>(rows, LassoLars<float>::memory, {3, 1});
+  add_line<LassoLarsIC>(rows, LassoLarsIC<float>::memory, {12, 1, 64},
+                        {.host_part = "least squares for the variance of the noise, in 32 digits, of small tables"});
+  add_line<LarsCV>(rows, LarsCV<float>::memory, {20, 1});
+  add_line<LassoLarsCV>(rows, LassoLarsCV<float>::memory, {20, 1});
 }
 
 }  // namespace kedge::engine

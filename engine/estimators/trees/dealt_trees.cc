@@ -1,8 +1,6 @@
 // Which trees a rank grows, and how they come to the others.
 #include "engine/estimators/trees/dealt_trees.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -19,12 +17,6 @@ void each_member(Forest& forest, const Each& each) {
 }
 
 }   // namespace
-
-bool has_dealt_trees(std::string_view estimator) {
-  constexpr std::array<std::string_view, 4> kForests{"RandomForestClassifier", "RandomForestRegressor",
-                                                     "ExtraTreesClassifier", "ExtraTreesRegressor"};
-  return std::ranges::find(kForests, estimator) != kForests.end();
-}
 
 Forest grow_on_ranks(Ranks& ranks, std::int64_t first, std::int64_t n_trees, std::int32_t n_classes,
                      std::int64_t n_cols, const std::function<Forest(std::int64_t, std::int64_t)>& grow) {

@@ -3,15 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 
 #include "engine/backend/ops/trees.h"
 #include "engine/comm/ranks.h"
 
 namespace kedge::engine {
-
-// Whether ranks share the fits of this estimator.
-bool has_dealt_trees(std::string_view estimator);
 
 // Trees [first, first + n_trees), grown by all ranks: each calls grow(first, n) for consecutive numbers of its own, and
 // all get all. A tree depends on its number alone, so that the forest is that of one process, bit for bit. Errors:

@@ -19,10 +19,14 @@ void add_trees(Rows& rows) {
                               {.wants_value_counts = true, .host_part = kTree});
   add<DecisionTreeRegressor>(rows, memory::tree_regressor, {9, 1, 48},
                              {.wants_value_counts = true, .host_part = kTree});
-  add<RandomForestClassifier>(rows, memory::forest_classifier, {8, 2, 52}, {.host_part = kForestOfClasses});
-  add<RandomForestRegressor>(rows, memory::forest_regressor, {9, 1, 48}, {.host_part = kForestOfValues});
-  add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {16, 2, 52}, {.host_part = kForestOfClasses});
-  add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {13, 1, 48}, {.host_part = kForestOfValues});
+  add<RandomForestClassifier>(rows, memory::forest_classifier, {8, 2, 52},
+                              {.host_part = kForestOfClasses, .deals_trees = true});
+  add<RandomForestRegressor>(rows, memory::forest_regressor, {9, 1, 48},
+                             {.host_part = kForestOfValues, .deals_trees = true});
+  add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {16, 2, 52},
+                            {.host_part = kForestOfClasses, .deals_trees = true});
+  add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {13, 1, 48},
+                           {.host_part = kForestOfValues, .deals_trees = true});
 }
 
 }  // namespace kedge::engine
