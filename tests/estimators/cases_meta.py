@@ -69,6 +69,19 @@ CASES += [Case("CalibratedClassifierCV", {"estimator": made, **params}, data, {"
 CASES += [Case("CalibratedClassifierCV", {"estimator": BAYES}, "breast_cancer", {"predict": Exact(), "predict_proba": 1e-5}, f32=None, weights="counts"),
           Case("CalibratedClassifierCV", {"estimator": BAYES, "cv": 80}, "iris", error="no class has more than")]
 
+TUNED = {"predict": Exact(), "best_threshold_": 1e-7, "best_score_": 1e-9, "classes_": Exact()}
+CASES += [Case("TunedThresholdClassifierCV", {"estimator": made, **params}, "breast_cancer", TUNED, f32=None) for made in (BAYES, LOGISTIC)
+          for params in ({}, {"scoring": "accuracy", "thresholds": 37}, {"scoring": "f1", "cv": 3}, {"scoring": "matthews_corrcoef", "thresholds": [0.1, 0.2, 0.5, 0.7, 0.9]})]
+CASES += [Case("TunedThresholdClassifierCV", {"estimator": LOGISTIC, "response_method": "decision_function", "scoring": scoring}, "breast_cancer",
+               {**TUNED, "best_threshold_": 1e-4}, f32=None) for scoring in ("jaccard", "balanced_accuracy")]
+CASES += [Case("FixedThresholdClassifier", {"estimator": made, **params}, "breast_cancer", {"predict": Exact(), "predict_proba": 1e-6, "classes_": Exact()}, f32=None)
+          for made in (BAYES, LOGISTIC) for params in ({}, {"threshold": 0.2}, {"threshold": 0.9})]
+CASES += [Case("FixedThresholdClassifier", {"estimator": LOGISTIC, "response_method": "decision_function", "threshold": -1.5}, "breast_cancer", {"predict": Exact()}, f32=None),
+          Case("TunedThresholdClassifierCV", {"thresholds": [0.5, 0.2]}, "breast_cancer", error="does not ascend"),
+          Case("TunedThresholdClassifierCV", {"scoring": "roc_auc"}, "breast_cancer", error="scoring"),
+          Case("FixedThresholdClassifier", {"estimator": BAYES, "pos_label": "none"}, "breast_cancer", error="is not a class"),
+          Case("FixedThresholdClassifier", {"estimator": BAYES, "response_method": "decision_function"}, "breast_cancer", error="is not what the estimator gives")]
+
 CHOSEN = {"transform": 1e-15, "threshold_": 1e-6}
 CASES += [Case("SelectFromModel", params, data, CHOSEN, f32=None) for params, data in (
     ({"estimator": RIDGE}, "diabetes"),

@@ -16,6 +16,8 @@ namespace kedge::engine {
 
 constexpr const char* kAnswers = "what its estimators answer for each row, added up";
 
+void add_threshold_classifiers(Rows& rows);
+
 void add_meta(Rows& rows) {
   add<VotingClassifier>(rows, memory::voting, {7, 3, 52}, {.host_part = kAnswers, .is_composed = true});
   add<VotingRegressor>(rows, memory::voting, {10, 3, 48}, {.host_part = kAnswers, .is_composed = true});
@@ -28,6 +30,7 @@ void add_meta(Rows& rows) {
   add<OneVsRestClassifier>(rows, memory::one_vs_rest, {157, 13, 2}, {.host_part = kAnswers, .is_composed = true});
   add<OneVsOneClassifier>(rows, memory::one_vs_one, {135, 9, 8}, {.host_part = kAnswers, .is_composed = true});
   add<CalibratedClassifierCV>(rows, memory::calibrated, {285, 22, 51}, {.host_part = kAnswers, .is_composed = true});
+  add_threshold_classifiers(rows);
   add<TransformedTargetRegressor>(rows, memory::transformed_target, {7, 1, 64},
                                   {.host_part = "functions of the target", .is_composed = true});
   add<RANSACRegressor>(
