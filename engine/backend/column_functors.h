@@ -25,6 +25,8 @@ KEDGE_HD inline double unary(Unary f, double x) {
       return tanh(x);
     case Unary::kLogistic:
       return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+    case Unary::kCos:
+      return cos(x);
   }
   return x;
 }

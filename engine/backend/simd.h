@@ -68,4 +68,22 @@ inline __attribute__((always_inline)) double vector_tanh(double x) {
   return x == x ? (x < 0 ? -value : value) : x;
 }
 
+// cos(x) of |x| below kMostVectorAngle, without branches, within 3 ulp: x is brought to r, at most pi / 2 from an odd
+// multiple of it, where cos(x) is sin(r) or -sin(r), a polynomial. Source of the parts of pi / 2: fdlibm, e_rem_pio2.c.
+inline constexpr double kMostVectorAngle = 0x1p19;
+inline __attribute__((always_inline)) double vector_cos(double x) {
+  constexpr double kHalfPi1 = 1.57079632673412561417e+00, kHalfPi2 = 6.07710050630396597660e-11,
+                   kHalfPi3 = 2.02226624879595063154e-21;
+  constexpr double kTwoPerPi = 0.63661977236758134308, kRound = 0x1.8p52;
+  const double shifted = (x * kTwoPerPi - 1) * 0.5 + kRound, q = shifted - kRound, odd = 2 * q + 1;
+  const double r = ((x - odd * kHalfPi1) - odd * kHalfPi2) - odd * kHalfPi3, s = r * r;
+  double sum = 1.0 / 51090942171709440000.0;
+  sum = 1.0 / -121645100408832000.0 + sum * s, sum = 1.0 / 355687428096000.0 + sum * s,
+  sum = 1.0 / -1307674368000.0 + sum * s;
+  sum = 1.0 / 6227020800.0 + sum * s, sum = 1.0 / -39916800.0 + sum * s, sum = 1.0 / 362880.0 + sum * s;
+  sum = 1.0 / -5040.0 + sum * s, sum = 1.0 / 120.0 + sum * s, sum = -1.0 / 6.0 + sum * s;
+  const double sine = r + r * s * sum;
+  return (std::bit_cast<std::uint64_t>(shifted) & 1) != 0 ? sine : -sine;
+}
+
 }  // namespace kedge::engine

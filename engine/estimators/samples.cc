@@ -199,6 +199,15 @@ Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T
   return dense;
 }
 
+double total_variance(const Moments& moments) {
+  const auto n_cols = static_cast<double>(moments.mean.size());
+  double mean = 0, variance = 0;
+  for (const double m : moments.mean) mean += m / n_cols;
+  for (std::size_t j = 0; j < moments.mean.size(); ++j)
+    variance += moments.variance[j] + (moments.mean[j] - mean) * (moments.mean[j] - mean);
+  return variance;
+}
+
 template <class T>
 Moments column_moments(const Context& ctx, const Samples<T>& X) {
   Array<double> mean(ctx.memory(), X.n_cols()), variance(ctx.memory(), X.n_cols());

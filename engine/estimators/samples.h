@@ -140,6 +140,8 @@ struct Moments {
 };
 template <class T>
 Moments column_moments(const Context& ctx, const Samples<T>& X);
+// Variance of all values at once, times the number of columns.
+double total_variance(const Moments& moments);
 // The mean alone, in one pass where the samples are dense.
 template <class T>
 std::vector<double> column_means(const Context& ctx, const Samples<T>& X);

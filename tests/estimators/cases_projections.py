@@ -25,6 +25,16 @@ for data in ("iris", "wine"):
         CASES.append(Case("PolynomialCountSketch", {"random_state": 2, **params}, data, SKETCH, before=[("StandardScaler", {})]))
 CASES.append(Case("PolynomialCountSketch", {"random_state": 0, "n_components": 256}, "digits", SKETCH))
 
+FOURIER = {"random_weights_": 1e-14, "random_offset_": 1e-15, "transform": 1e-12}
+for data in ("iris", "wine"):
+    for params in ({}, {"gamma": "scale"}, {"gamma": 0.2, "n_components": 7}, {"gamma": 0, "n_components": 1}):
+        CASES.append(Case("RBFSampler", {"random_state": 4, **params}, data, FOURIER, before=[("StandardScaler", {})]))
+    for params in ({}, {"skewedness": 0.01, "n_components": 33}):
+        CASES.append(Case("SkewedChi2Sampler", {"random_state": 4, **params}, data, FOURIER))
+CASES.append(Case("RBFSampler", {"random_state": 0, "n_components": 300, "gamma": "scale"}, "digits", FOURIER))
+CASES.append(Case("RBFSampler", {"gamma": -1}, "iris", error="gamma is -1"))
+CASES.append(Case("SkewedChi2Sampler", {"skewedness": -1}, "iris", error="must be above 1"))
+
 SEEN = {"eigenvalues_": 1e-9, "transform": SignOfColumns(1e-7), "eigenvectors_": SignOfColumns(1e-7), "gamma_": 1e-15}
 CASES += [Case("KernelPCA", params, data, SEEN, before=[("StandardScaler", {})], f32=None)
           for data in ("diabetes", "wine", "regression")

@@ -16,7 +16,7 @@ ENGINE = pathlib.Path(__file__).resolve().parent.parent.parent / "engine"
 
 
 def main():
-    ours = {name for file in (ENGINE / "estimators").glob("*/rows.cc") for name in re.findall(r"add<(\w+)>\(", file.read_text())}
+    ours = {name for file in (ENGINE / "estimators").glob("*/*.cc") for name in re.findall(r"\badd(?:_line)?<(\w+)>\(", file.read_text())}
     assert ours, "no rows were found"
     listed = set(re.findall(r'^ *\{"(\w+)"', (ENGINE / "core" / "sklearn_names.cc").read_text(), re.MULTILINE))
     theirs = {name for name, _ in all_estimators()}

@@ -376,6 +376,8 @@ void check_map(Probe<T>& probe) {
     expect(Unary::kTanh, scale, 0, [](double x) { return std::tanh(x); });
     expect(Unary::kLogistic, scale, 0, [](double x) { return 1 / (1 + std::exp(-x)); });
   }
+  for (const double scale : {1e-6, 1.0, -40.0, 1e7})
+    expect(Unary::kCos, scale, 0, [](double x) { return std::cos(x); });
 }
 
 template <class T>

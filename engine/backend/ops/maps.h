@@ -20,7 +20,7 @@ enum class ColumnMap : int {
 };
 
 // f(x) in double; NaN stays NaN.
-enum class Unary : int { kSquare, kAbs, kSqrt, kExp, kLog, kTanh, kLogistic };
+enum class Unary : int { kSquare, kAbs, kSqrt, kExp, kLog, kTanh, kLogistic, kCos };
 enum class Binary : int { kAdd, kSubtract, kMultiply, kDivide, kMinimum, kMaximum };
 
 enum class RowNorm : int { kL1, kL2, kMax };

@@ -12,12 +12,8 @@ KernelChoice svm_kernel(const Context& ctx, const SvmParams& params, const Sampl
   }
   choice.gamma = 1 / static_cast<double>(X.n_cols());
   if (std::get<std::string>(params.gamma.data) == "auto" || params.kernel == "linear") return choice;
-  const Moments moments = column_moments(ctx, X);
-  double mean = 0, variance = 0;
-  for (const double m : moments.mean) mean += m / static_cast<double>(X.n_cols());
-  for (std::size_t j = 0; j < moments.mean.size(); ++j)
-    variance += moments.variance[j] + (moments.mean[j] - mean) * (moments.mean[j] - mean);
-  choice.gamma = variance > 0 ? 1 / variance : 1;   // the mean over columns, times their number
+  const double variance = total_variance(column_moments(ctx, X));
+  choice.gamma = variance > 0 ? 1 / variance : 1;
   return choice;
 }
 

@@ -94,6 +94,17 @@ KEDGE_CLONES void exp_row(const T* x, double scale, std::int64_t cols, T* out) {
   }
 }
 
+template <class T>
+KEDGE_CLONES void cos_row(const T* x, double scale, std::int64_t cols, T* out) {
+  bool is_small = true;
+  for (std::int64_t j = 0; j < cols; ++j) is_small &= std::abs(scale * static_cast<double>(x[j])) < kMostVectorAngle;
+  if (is_small) {
+    for (std::int64_t j = 0; j < cols; ++j) out[j] = static_cast<T>(vector_cos(scale * static_cast<double>(x[j])));
+  } else {
+    for (std::int64_t j = 0; j < cols; ++j) out[j] = static_cast<T>(std::cos(scale * static_cast<double>(x[j])));
+  }
+}
+
 // y_step is 0 where one value counts for the whole row.
 template <Binary F, class T>
 KEDGE_CLONES void combine_row(const T* x, const T* y, std::int64_t y_step, std::int64_t cols, T* out) {
@@ -116,6 +127,8 @@ auto row_map(Unary f) {
       return map_row<Unary::kLog, T>;
     case Unary::kTanh:
       return tanh_row<T>;
+    case Unary::kCos:
+      return cos_row<T>;
     case Unary::kLogistic:
       break;
   }
