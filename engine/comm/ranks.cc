@@ -15,6 +15,7 @@ using schema::Error;
 using schema::ErrorCode;
 
 constinit thread_local Ranks* job_ranks = nullptr;
+constinit thread_local bool row_sums_are_dealt = false;
 
 enum class Brings : std::uint8_t { kShare, kError };
 
@@ -65,6 +66,7 @@ PartedBytes Ranks::share(const std::function<std::vector<std::byte>()>& work) {
   std::optional<Error> error;
   std::vector<std::byte> mine;
   try {
+    const RanksScope alone(nullptr);
     mine = work();
   } catch (const Error& failure) {
     error = failure;
@@ -88,7 +90,7 @@ std::optional<Error> Ranks::end(std::optional<Error> error) {
 }
 
 Ranks* ranks_of_job() {
-  return omp_in_parallel() ? nullptr : job_ranks;
+  return omp_get_level() > 0 ? nullptr : job_ranks;   // within a region of one thread as well: ranks differ in threads
 }
 
 RanksScope::RanksScope(Ranks* ranks) : before_(job_ranks) {
@@ -97,6 +99,18 @@ RanksScope::RanksScope(Ranks* ranks) : before_(job_ranks) {
 
 RanksScope::~RanksScope() {
   job_ranks = before_;
+}
+
+RowSumsScope::RowSumsScope(bool are_dealt) : before_(row_sums_are_dealt) {
+  row_sums_are_dealt = are_dealt;
+}
+
+RowSumsScope::~RowSumsScope() {
+  row_sums_are_dealt = before_;
+}
+
+Ranks* ranks_of_row_sums() {
+  return row_sums_are_dealt ? ranks_of_job() : nullptr;
 }
 
 std::vector<std::int64_t> consecutive_shares(std::span<const double> costs, int n_ranks) {

@@ -23,9 +23,14 @@ class Ranks {
   int size() const { return comm_.size(); }
   bool is_first() const { return rank() == 0; }
 
-  // Does this rank's share, and returns those of all in rank order. Errors: where shares fail, that of the lowest rank,
-  // on every rank. With shares in the order of one process it is the error that one process finds first.
+  // Does this rank's share, within which ranks_of_job() is null, and returns those of all in rank order. Errors: where
+  // shares fail, that of the lowest rank, on every rank. With shares in the order of one process it is the error that
+  // one process finds first.
   PartedBytes share(const std::function<std::vector<std::byte>()>& work);
+
+  // Combines integers of all ranks, as many on each. Made directly after share(), so that no rank can have failed in
+  // between: it does not bring errors.
+  void combine(std::span<std::int64_t> values, IntegerOp op) { comm_.all_reduce(values, op); }
 
   // The end of the job on this rank; returns when it has ended on all. `error`: why it failed here. Returns the error
   // of the lowest rank that has one.
@@ -55,6 +60,22 @@ class RanksScope {
  private:
   Ranks* const before_;
 };
+
+// While it lives, sums over rows on this thread are dealt over ranks_of_job() as well. Made around a fit that makes the
+// same sums in the same order on every rank, whatever its number of threads. Scopes nest.
+class RowSumsScope {
+ public:
+  explicit RowSumsScope(bool are_dealt);
+  ~RowSumsScope();
+  RowSumsScope(const RowSumsScope&) = delete;
+  RowSumsScope& operator=(const RowSumsScope&) = delete;
+
+ private:
+  const bool before_;
+};
+
+// ranks_of_job() within such a scope; else null.
+Ranks* ranks_of_row_sums();
 
 // n things of these costs in consecutive shares of about equal cost: share r is [result[r], result[r + 1]). Costs are
 // at least 0.

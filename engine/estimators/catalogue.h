@@ -1,6 +1,7 @@
 // The list of all estimators, and how to make one from a step of a pipeline.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,16 +23,21 @@ struct SyncBudget {
   int row_bytes = 0;
 };
 
+// What of a fit the ranks of a job divide. kRowSums: its sums over rows, by RowSumsScope. Such a fit calls the same
+// operations with the same arguments on every rank, from the thread that runs it: not by the clock, not by the number
+// of threads or by free memory. kTrees: the trees that it grows, by their numbers (dealt_trees.h).
+enum class DealtFit : std::uint8_t { kNothing, kRowSums, kTrees };
+
 // One row of the catalogue. make_* return Transformer or Classifier; both check the parameters and throw Error with
 // `where` = "params.NAME" (kUnknownParameter, kWrongType, kInvalidValue).
 struct CatalogueEntry {
   schema::EstimatorInfo info;
   MemoryRule memory;   // what it will need
   SyncBudget syncs;
+  DealtFit dealt = DealtFit::kNothing;
   bool wants_value_counts =
       false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
-  bool is_line = false;       // see RowTraits
-  bool deals_trees = false;   // see RowTraits
+  bool is_line = false;   // see RowTraits
   std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);
   std::unique_ptr<Estimator<double>> (*make_f64)(const schema::ValueMap& params);
 };

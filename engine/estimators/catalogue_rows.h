@@ -27,6 +27,7 @@ void add_bounds(schema::EstimatorInfo& info) {
 struct RowTraits {
   bool wants_value_counts = false;   // see CatalogueEntry
   const char* host_part = "";        // see EstimatorInfo
+  DealtFit dealt = DealtFit::kNothing;
   bool is_composed = false;          // of other estimators, which are made, checked and bounded by themselves
   // It answers with a line, or with one for each class, whose coef_ and intercept_ it has as attributes: its prediction
   // before the link of a generalised linear model, of a classifier its decision function.
@@ -44,6 +45,7 @@ void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {})
   rows.push_back({.info = std::move(info),
                   .memory = memory,
                   .syncs = syncs,
+                  .dealt = traits.dealt,
                   .wants_value_counts = traits.wants_value_counts,
                   .is_line = traits.is_line,
                   .deals_trees = traits.deals_trees,

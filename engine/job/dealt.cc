@@ -9,8 +9,10 @@
 namespace kedge::engine {
 
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline) {
-  return std::ranges::any_of(
-      pipeline, [](const schema::Step& step) { return known_estimator(step.estimator, "pipeline").deals_trees; });
+  return std::ranges::any_of(pipeline, [](const schema::Step& step) {
+    const CatalogueEntry* const entry = find_estimator(step.estimator);
+    return entry && entry->dealt != DealtFit::kNothing;
+  });
 }
 
 bool job_is_dealt(const schema::JobSpec& spec) {

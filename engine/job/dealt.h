@@ -7,7 +7,8 @@
 
 namespace kedge::engine {
 
-// Whether ranks share the fit of a pipeline: one of its steps is a forest.
+// Whether ranks share the fit of a pipeline: one of its steps is a forest, or an estimator whose sums over rows are
+// dealt.
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline);
 
 // Whether ranks share the job: a search or a cross-validation, or such a fit. Any other is the first rank's alone.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/backend/factorisation_failed.h"
+#include "engine/comm/ranks.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
@@ -20,6 +21,10 @@ std::unique_ptr<Estimator<T>> make(const schema::Step& step) {
   const CatalogueEntry& entry = *find_estimator(step.estimator);
   if constexpr (std::is_same_v<T, float>) return entry.make_f32(step.params);
   else return entry.make_f64(step.params);
+}
+
+bool deals_sums(const schema::Step& step) {
+  return find_estimator(step.estimator)->dealt == DealtFit::kRowSums;
 }
 
 bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
@@ -104,7 +109,8 @@ std::string made_by_fit(WorkCache& work, Estimator<T>& estimator, const std::str
 
 template <class T>
 Chain<T>::Chain(const SharedSteps& steps) : fitted_content_(steps.size()) {
-  for (const auto& step : steps) steps_.push_back({step->estimator, step_key(*step), make<T>(*step)});
+  for (const auto& step : steps)
+    steps_.push_back({step->estimator, step_key(*step), make<T>(*step), deals_sums(*step)});
   timings_.steps.resize(steps_.size());
 }
 
@@ -144,16 +150,27 @@ Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std:
 }
 
 template <class T>
+void Chain<T>::fit_one(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
+  timed(ctx, step, &ChainTimings::fit, [&] {
+    const RowSumsScope sums(steps_[step].sums_are_dealt);
+    return steps_[step].estimator->fit(ctx, X, y), 0;
+  });
+}
+
+template <class T>
 Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitTarget& y, std::size_t step) {
   const auto work = [&]() -> FittedStep<T> {
     Estimator<T>& estimator = *steps_[step].estimator;
     if (own_fit_transform(estimator) || resampler_of(estimator)) {
-      FittedRows<T> made = timed(ctx, step, &ChainTimings::fit, [&] { return fitted_rows(ctx, estimator, X, y); });
+      FittedRows<T> made = timed(ctx, step, &ChainTimings::fit, [&] {
+        const RowSumsScope sums(steps_[step].sums_are_dealt);
+        return fitted_rows(ctx, estimator, X, y);
+      });
       if (ctx.work && !X.content.empty())
         made.X.content = made_by_fit(*ctx.work, estimator, fitted_content_[step], X.content);
       return {steps_[step].estimator, std::move(made)};
     }
-    timed(ctx, step, &ChainTimings::fit, [&] { return estimator.fit(ctx, X, y.unweighted()), 0; });
+    fit_one(ctx, X, y.unweighted(), step);
     return {steps_[step].estimator, {transform(ctx, X, step)}};
   };
   FittedRows<T> made;
@@ -193,9 +210,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
       timings_.prepare += watch.lap();
     }
     if (i < last) current = fit_transform(ctx, current, target, i);
-    else
-      timed(ctx, last, &ChainTimings::fit,
-            [&] { return steps_[last].estimator->fit(ctx, current, target.weighted()), 0; });
+    else fit_one(ctx, current, target.weighted(), last);
   };
   for (std::size_t i = 0; i <= last; ++i) in_step(i, [&] { fit_step(i); });
 }

@@ -82,7 +82,8 @@ bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop
   if (job_is_dealt(command.spec)) return run_with_all(runner, command, std::move(stop), report);
   if (schema::model_of(command.spec.task)) return runner.run(command, std::move(stop), report);
   const std::string line = fmt::format(
-      "this job runs on one of {} ranks: searches, cross-validations and forests are dealt, other fits are not",
+      "this job runs on one of {} ranks: searches, cross-validations, forests and sums over rows are dealt, other fits are "
+      "not",
       size());
   report({schema::EventReport{command.leaseToken, schema::LogEvent{"warning", line}}});
   return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {

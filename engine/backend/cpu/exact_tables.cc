@@ -91,6 +91,17 @@ void add_block(const double* tables, std::int64_t n_tables, std::int64_t stride,
   }
 }
 
+// body(first, width) for blocks of entries, on all threads.
+template <class Body>
+void for_blocks(std::int64_t entries, const Body& body) noexcept {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t first = 0; first < entries; first += kBlock) body(first, std::min(kBlock, entries - first));
+}
+
+ExactSum sum_of_limbs(std::int64_t largest, const std::int64_t* limbs) {
+  return {static_cast<std::uint64_t>(largest), {limbs[0], limbs[1], limbs[2]}};
+}
+
 }   // namespace
 
 void add_tables(const double* tables, std::int64_t n_tables, std::int64_t entries, double* total) {
@@ -104,6 +115,40 @@ void add_tables(const double* tables, std::int64_t n_tables, std::int64_t entrie
   for_tiles(entries, kBlock, n_tables * entries / kTermsPerNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     add_block(tables + begin, n_tables, entries, end - begin, total + begin);
   });
+}
+
+void largest_of_tables(const double* tables, std::int64_t n_tables, std::int64_t entries,
+                       std::int64_t* largest) noexcept {
+  for_blocks(entries, [&](std::int64_t first, std::int64_t width) {
+    std::uint64_t most[kBlock] = {};
+    raise_largest(tables + first, n_tables, entries, width, most);
+    for (std::int64_t e = 0; e < width; ++e) largest[first + e] = static_cast<std::int64_t>(most[e]);
+  });
+}
+
+void limbs_of_tables(const double* tables, std::int64_t n_tables, std::int64_t entries, const std::int64_t* largest,
+                     std::int64_t* limbs) noexcept {
+  for_blocks(entries, [&](std::int64_t first, std::int64_t width) {
+    Sums sums{};
+    for (std::int64_t e = 0; e < width; ++e) sums.largest[e] = static_cast<std::uint64_t>(largest[first + e]);
+    scales_of(sums.largest, width, sums.scale);
+    std::fill_n(sums.high, width, 0), std::fill_n(sums.middle, width, 0), std::fill_n(sums.low, width, 0);
+    add_limbs(tables + first, n_tables, entries, width, sums.scale, sums.high, sums.middle, sums.low);
+    for (std::int64_t e = 0; e < width; ++e) {
+      ExactSum sum{sums.largest[e], {sums.high[e], sums.middle[e], sums.low[e]}};
+      if (!sum.is_finite()) {
+        sum.limbs = {0, 0, 0};
+        for (std::int64_t t = 0; t < n_tables; ++t) sum.add(tables[t * entries + first + e]);
+      }
+      std::int64_t* const out = limbs + 3 * (first + e);
+      out[0] = sum.limbs.high, out[1] = sum.limbs.middle, out[2] = sum.limbs.low;
+    }
+  });
+}
+
+void round_tables(const std::int64_t* largest, const std::int64_t* limbs, std::int64_t entries,
+                  double* total) noexcept {
+  for (std::int64_t e = 0; e < entries; ++e) total[e] = sum_of_limbs(largest[e], limbs + 3 * e).value();
 }
 
 }   // namespace kedge::engine

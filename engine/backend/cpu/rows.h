@@ -96,20 +96,27 @@ double tile_sum(std::int64_t n, std::int64_t row_ns, Value&& value) {
   });
 }
 
-// A table of `entries` sums over rows: add(i, table) adds row i in about row_ns. One table a tile, then their exact
-// sums.
+// A table of `entries` sums over rows for each tile, one behind the other: add(i, table) adds row i in about row_ns.
 template <class Add>
-std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::int64_t tile_size, std::int64_t row_ns, Add&& add) {
-  const std::int64_t tiles = tiles_of(n, tile_size);
-  std::vector<double> tables(static_cast<std::size_t>(tiles * entries), 0.0);
+std::vector<double> tile_tables(std::int64_t n, std::int64_t entries, std::int64_t tile_size, std::int64_t row_ns,
+                                Add&& add) {
+  std::vector<double> tables(static_cast<std::size_t>(tiles_of(n, tile_size) * entries), 0.0);
   for_tiles(n, tile_size, n * row_ns, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       if (row_ns >= kLongRowNs || i % kRowTile == 0) check_job_stop();
       add(i, tables.data() + tile * entries);
     }
   });
+  return tables;
+}
+
+// The exact sums of these tables.
+template <class Add>
+std::vector<double> tile_table_sums(std::int64_t n, std::int64_t entries, std::int64_t tile_size, std::int64_t row_ns,
+                                    Add&& add) {
+  const std::vector<double> tables = tile_tables(n, entries, tile_size, row_ns, add);
   std::vector<double> sums(static_cast<std::size_t>(entries), 0.0);
-  add_tables(tables.data(), tiles, entries, sums.data());
+  add_tables(tables.data(), tiles_of(n, tile_size), entries, sums.data());
   return sums;
 }
 

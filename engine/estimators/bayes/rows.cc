@@ -7,7 +7,7 @@
 namespace kedge::engine {
 
 void add_bayes(Rows& rows) {
-  add<GaussianNB>(rows, memory::bayes, {2, 4});
+  add<GaussianNB>(rows, memory::bayes, {2, 4}, {.dealt = DealtFit::kRowSums});
   add<MultinomialNB>(rows, memory::bayes, {4, 4});
   add<ComplementNB>(rows, memory::bayes, {4, 4});
   add<BernoulliNB>(rows, memory::bayes, {2, 4});

@@ -15,7 +15,8 @@ void add_decomposition(Rows& rows) {
   add<FactorAnalysis>(rows, FactorAnalysis<double>::memory, {38, 1, 6});
   add<FastICA>(rows, FastICA<double>::memory, {260, 1});
   add<NMF>(rows, NMF<double>::memory, {230, 210});
-  add<PCA>(rows, memory::principal_components, {6, 1}, {.host_part = "the sum of the blocks' Gram matrices"});
+  add<PCA>(rows, memory::principal_components, {6, 1},
+           {.host_part = "the sum of the blocks' Gram matrices", .dealt = DealtFit::kRowSums});
   add<IncrementalPCA>(rows, memory::incremental_components, {12, 1, 34}, {.host_part = "the stack of each batch"});
   add<TruncatedSVD>(rows, memory::truncated_components, {7, 1});
   add<GaussianRandomProjection>(rows, GaussianRandomProjection<double>::memory, {0, 1});

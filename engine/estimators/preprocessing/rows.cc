@@ -22,7 +22,7 @@
 namespace kedge::engine {
 
 void add_preprocessing(Rows& rows) {
-  add<StandardScaler>(rows, memory::affine, {3, 1});
+  add<StandardScaler>(rows, memory::affine, {3, 1}, {.dealt = DealtFit::kRowSums});
   add<MinMaxScaler>(rows, memory::affine, {2, 1});
   add<OneHotEncoder>(rows, memory::categories, {4, 2});
   add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2});

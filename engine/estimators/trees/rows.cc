@@ -20,13 +20,13 @@ void add_trees(Rows& rows) {
   add<DecisionTreeRegressor>(rows, memory::tree_regressor, {9, 1, 48},
                              {.wants_value_counts = true, .host_part = kTree});
   add<RandomForestClassifier>(rows, memory::forest_classifier, {8, 2, 52},
-                              {.host_part = kForestOfClasses, .deals_trees = true});
+                              {.host_part = kForestOfClasses, .dealt = DealtFit::kTrees});
   add<RandomForestRegressor>(rows, memory::forest_regressor, {9, 1, 48},
-                             {.host_part = kForestOfValues, .deals_trees = true});
+                             {.host_part = kForestOfValues, .dealt = DealtFit::kTrees});
   add<ExtraTreesClassifier>(rows, memory::extra_trees_classifier, {16, 2, 52},
-                            {.host_part = kForestOfClasses, .deals_trees = true});
+                            {.host_part = kForestOfClasses, .dealt = DealtFit::kTrees});
   add<ExtraTreesRegressor>(rows, memory::extra_trees_regressor, {13, 1, 48},
-                           {.host_part = kForestOfValues, .deals_trees = true});
+                           {.host_part = kForestOfValues, .dealt = DealtFit::kTrees});
 }
 
 }  // namespace kedge::engine

@@ -2,12 +2,15 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <list>
 #include <thread>
 
 #include "engine/backend/loader.h"
 #include "engine/comm/ranks.h"
 #include "engine/comm/threads.h"
+#include "engine/generate/generate.h"
 #include "engine/job/dealt.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
@@ -23,9 +26,9 @@ JobSpec spec_from(const std::string& json) {
   return schema::from_json<JobSpec>(json);
 }
 
-// What does not depend on the clock.
+// What depends neither on the clock nor on the number of threads.
 std::string lasting(schema::Result result, const std::string& model) {
-  result.timings = {}, result.memory = {};
+  result.timings = {}, result.memory = {}, result.device = {};
   if (result.search) {
     result.search->refit = 0;
     std::erase_if(result.search->cvResults,
@@ -35,25 +38,39 @@ std::string lasting(schema::Result result, const std::string& model) {
          std::to_string(std::hash<std::string>()(model));
 }
 
+const DatasetFile& data_of(const JobSpec& spec) {
+  if (const auto* name = std::get_if<schema::BuiltinRef>(&spec.dataset.source)) return builtin(name->name);
+  static const TemporaryFolder folder;
+  static std::list<std::pair<schema::GenerateRef, DatasetFile>> made;
+  const auto& ref = std::get<schema::GenerateRef>(spec.dataset.source);
+  for (const auto& [of, file] : made)
+    if (of == ref) return file;
+  const auto path = folder.path() / std::to_string(made.size());
+  write_generated(ref, path);
+  made.emplace_back(ref, path).second.name_columns();
+  return made.back().second;
+}
+
 std::string run_alone(const JobSpec& spec, Ranks* ranks = nullptr) {
   const std::unique_ptr<Device> device = open_device("cpu");
   RunFiles files{.model_file = "/nonexistent/model", .keep = std::size_t{64} << 20};
   const bool is_first = !ranks || ranks->is_first();
   const RanksScope scope(ranks);
-  schema::Result result = Pipeline::build(spec).run({.device = *device, .seed = 0},
-                                                    builtin(std::get<schema::BuiltinRef>(spec.dataset.source).name), {},
-                                                    is_first ? &files : nullptr);
+  schema::Result result =
+      Pipeline::build(spec).run({.device = *device, .seed = 0}, data_of(spec), {}, is_first ? &files : nullptr);
   return lasting(std::move(result), files.model_bytes);
 }
 
 // By rank; an error becomes its message.
 std::vector<std::string> run_on_ranks(const JobSpec& spec, int size) {
+  data_of(spec);   // opened before there are several threads
   const auto comms = make_thread_comms(size);
   std::vector<std::string> results(comms.size());
   {
     std::vector<std::jthread> threads;
     for (std::size_t r = 0; r < comms.size(); ++r) {
       threads.emplace_back([&, r] {
+        omp_set_num_threads(1 + static_cast<int>(r) % 2);   // machines may have different numbers of cores
         Ranks ranks(*comms[r]);
         std::optional<schema::Error> error;
         try {
@@ -73,6 +90,67 @@ struct DealtJob {
   std::string name, spec;
   friend void PrintTo(const DealtJob& job, std::ostream* out) { *out << job.name; }
 };
+
+// A fit on 24,000 rows, or on 18,000 of them before a score, so that ranks divide its sums.
+DealtJob sums_job(const char* name, const char* generator, const char* steps, const char* dtype = "float64") {
+  return {
+      name,
+      fmt::format(
+          R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": 24000, "n_features": 9, "random_state": 1{}}}}}}},
+      "select": {{"dtype": "{}"}}, "pipeline": [{}], "task": {{"{}": {{}}}}}})",
+          generator, generator == std::string("make_classification") ? R"(, "n_informative": 6, "n_classes": 4)" : "",
+          dtype, steps, std::string_view(steps).find("KMeans") != std::string_view::npos ? "fit" : "fitScore")};
+}
+
+std::vector<DealtJob> dealt_sums() {
+  constexpr const char *kClasses = "make_classification", *kNumbers = "make_regression", *kBlobs = "make_blobs";
+  return {
+      sums_job("ScalerAndLogistic", kClasses,
+               R"({"estimator": "StandardScaler"}, {"estimator": "LogisticRegression"})"),
+      sums_job("LogisticInFloat", kClasses, R"({"estimator": "LogisticRegression", "params": {"tol": 1e-7}})",
+               "float32"),
+      sums_job("LogisticByNewtonCg", kClasses,
+               R"({"estimator": "LogisticRegression", "params": {"solver": "newton-cg", "max_iter": 8}})"),
+      sums_job("LogisticByNewtonCholesky", kClasses,
+               R"({"estimator": "LogisticRegression", "params": {"solver": "newton-cholesky", "max_iter": 8}})"),
+      sums_job("LogisticBySaga", kClasses,
+               R"({"estimator": "LogisticRegression", "params": {"solver": "saga", "l1_ratio": 0.5, "max_iter": 3}})"),
+      sums_job("LogisticOfWeights", kClasses,
+               R"({"estimator": "LogisticRegression", "params": {"class_weight": "balanced", "max_iter": 8}})",
+               "float32"),
+      sums_job(
+          "PcaInFull", kClasses,
+          R"({"estimator": "PCA", "params": {"svd_solver": "full", "whiten": true}}, {"estimator": "GaussianNB"})"),
+      sums_job("PcaByRandomization", kClasses,
+               R"({"estimator": "PCA", "params": {"n_components": 3, "svd_solver": "randomized", "random_state": 5}},
+                  {"estimator": "GaussianNB"})"),
+      sums_job("PcaByArpack", kClasses,
+               R"({"estimator": "PCA", "params": {"n_components": 3, "svd_solver": "arpack", "random_state": 5}},
+                  {"estimator": "GaussianNB"})",
+               "float32"),
+      sums_job("RidgeBySvd", kNumbers, R"({"estimator": "Ridge", "params": {"solver": "svd"}})"),
+      sums_job("RidgeByLsqr", kNumbers, R"({"estimator": "Ridge", "params": {"solver": "lsqr"}})", "float32"),
+      sums_job("RidgeOfNoNegatives", kNumbers, R"({"estimator": "Ridge", "params": {"positive": true}})"),
+      sums_job("LinearRegressionOfNoNegatives", kNumbers,
+               R"({"estimator": "LinearRegression", "params": {"positive": true, "fit_intercept": false}})"),
+      sums_job("KMeansByElkan", kBlobs,
+               R"({"estimator": "StandardScaler"},
+                  {"estimator": "KMeans", "params": {"n_clusters": 7, "random_state": 3, "algorithm": "elkan"}})",
+               "float32"),
+      sums_job("PcaAndBayes", kClasses,
+               R"({"estimator": "PCA", "params": {"n_components": 4}}, {"estimator": "GaussianNB"})"),
+      sums_job("RidgeClassifier", kClasses, R"({"estimator": "RidgeClassifier"})", "float32"),
+      sums_job("Ridge", kNumbers,
+               R"({"estimator": "StandardScaler"}, {"estimator": "Ridge", "params": {"alpha": 2.5}})"),
+      sums_job("LinearRegression", kNumbers, R"({"estimator": "LinearRegression"})"),
+      sums_job("KMeans", kBlobs, R"({"estimator": "KMeans", "params": {"n_clusters": 11, "random_state": 3}})"),
+      sums_job("KMeansOfManyClusters", kClasses,
+               R"({"estimator": "KMeans", "params": {"n_clusters": 300, "random_state": 3, "max_iter": 4}})",
+               "float32"),
+      sums_job("KMeansFromRandomRows", kNumbers,
+               R"({"estimator": "KMeans", "params": {"n_clusters": 5, "init": "random", "n_init": 2}})"),
+  };
+}
 
 std::vector<DealtJob> dealt_jobs() {
   return {
@@ -117,6 +195,17 @@ TEST_P(PipelineOnRanks, GivesTheResultOfOneProcess) {
   EXPECT_EQ(run_on_ranks(spec, size)[0], run_alone(spec));
 }
 
+class SumsOnRanks : public testing::TestWithParam<DealtJob> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, SumsOnRanks, testing::ValuesIn(dealt_sums()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(SumsOnRanks, GiveTheResultOfOneProcess) {
+  const JobSpec spec = spec_from(GetParam().spec);
+  EXPECT_TRUE(job_is_dealt(spec));
+  const std::string alone = run_alone(spec);
+  for (const int size : {2, 3, 4, 7}) EXPECT_EQ(run_on_ranks(spec, size)[0], alone) << size << " ranks";
+}
+
 TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
   // The third candidate fails on every fold, which some ranks see and others do not.
   const JobSpec spec =
@@ -132,7 +221,7 @@ TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
   for (const std::string& message : run_on_ranks(spec, 3)) EXPECT_EQ(message, alone);
 }
 
-TEST(DealtJobs, AreSearchesValidationsAndForests) {
+TEST(DealtJobs, AreSearchesValidationsForestsAndSums) {
   const auto with = [](const char* estimator, const char* task) {
     return spec_from(fmt::format(
         R"({{"dataset": {{"builtin": "iris"}}, "pipeline": [{{"estimator": "{}"}}], "task": {{"{}": {{}}}}}})",
@@ -141,7 +230,8 @@ TEST(DealtJobs, AreSearchesValidationsAndForests) {
   EXPECT_TRUE(job_is_dealt(with("Ridge", "crossValidate")));
   EXPECT_TRUE(job_is_dealt(with("RandomForestClassifier", "fit")));
   EXPECT_TRUE(job_is_dealt(with("ExtraTreesRegressor", "fitScore")));
-  EXPECT_FALSE(job_is_dealt(with("Ridge", "fit")));
+  EXPECT_TRUE(job_is_dealt(with("Ridge", "fit")));
+  EXPECT_FALSE(job_is_dealt(with("KNeighborsClassifier", "fit")));
   EXPECT_FALSE(job_is_dealt(with("DecisionTreeClassifier", "fit")));
 }
 

@@ -7,6 +7,7 @@
 #include "engine/backend/cpu/clusters/center_scores.h"
 #include "engine/backend/cpu/clusters/moving_centers.h"
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
 
@@ -100,17 +101,24 @@ class CpuClusters final : public ClusterOps<T> {
     for (std::int64_t c = 0; c < k; ++c)
       rows.insert(rows.end(), raw(X) + raw(candidates)[c] * X.stride, raw(X) + raw(candidates)[c] * X.stride + d);
     const Centers<T> centers(MatrixView<const T>(rows.data(), k, d));
-    std::vector<double> tables(static_cast<std::size_t>(tiles_of(n, kRowTile) * k), 0.0);
-    for_tiles(n, kRowTile, n * k * (d / 8 + 2), [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-      const VectorView<const T> before = closest.empty() ? closest : closest.slice(begin, end - begin);
-      keep_closer(X.row_range(begin, end - begin), centers, before,
-                  MatrixView<T>(raw(least) + begin, k, end - begin, least.stride));
-      for (std::int64_t i = begin; i < end; ++i)
-        for (std::int64_t c = 0; c < k; ++c)
-          tables[static_cast<std::size_t>(tile * k + c)] +=
-              (weights.empty() ? 1.0 : raw(weights)[i]) * static_cast<double>(raw(least)[c * least.stride + i]);
-    });
-    add_tables(tables.data(), tiles_of(n, kRowTile), k, raw(totals));
+    Ranks* const ranks = ranks_of_rows(n);
+    const Part own = own_rows(ranks, n);   // of `least` as well, which cumulative_search() and the next call read
+    std::vector<double> tables;
+    const auto sum_own = [&] {
+      tables.assign(static_cast<std::size_t>(tiles_of(own.size(), kRowTile) * k), 0.0);
+      for_tiles(own.size(), kRowTile, n * k * (d / 8 + 2), [&](std::int64_t tile, std::int64_t from, std::int64_t to) {
+        const std::int64_t begin = own.begin + from, end = own.begin + to;
+        const VectorView<const T> before = closest.empty() ? closest : closest.slice(begin, end - begin);
+        keep_closer(X.row_range(begin, end - begin), centers, before,
+                    MatrixView<T>(raw(least) + begin, k, end - begin, least.stride));
+        for (std::int64_t i = begin; i < end; ++i)
+          for (std::int64_t c = 0; c < k; ++c)
+            tables[static_cast<std::size_t>(tile * k + c)] +=
+                (weights.empty() ? 1.0 : raw(weights)[i]) * static_cast<double>(raw(least)[c * least.stride + i]);
+      });
+      return Tables{tables.data(), tiles_of(own.size(), kRowTile)};
+    };
+    add_tables_of_ranks(ranks, k, sum_own, raw(totals));
   }
 
   void cumulative_search(VectorView<const T> values, VectorView<const double> weights,
@@ -119,21 +127,36 @@ class CpuClusters final : public ClusterOps<T> {
     const auto share = [&](std::int64_t i) {
       return (weights.empty() ? 1.0 : raw(weights)[i]) * static_cast<double>(raw(values)[i]);
     };
-    std::vector<double> tiles(static_cast<std::size_t>(tiles_of(n, kRowTile)), 0.0);
-    for_tiles(n, kRowTile, n, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) tiles[static_cast<std::size_t>(tile)] += share(i);
+    Ranks* const ranks = ranks_of_rows(n);
+    const Part own = own_rows(ranks, n);
+    const std::vector<double> tiles = parts_of_ranks(ranks, [&] {
+      return tile_tables(own.size(), 1, kRowTile, 1,
+                         [&](std::int64_t i, double* sum) { *sum += share(own.begin + i); });
     });
     std::vector<double> groups(static_cast<std::size_t>(tiles_of(static_cast<std::int64_t>(tiles.size()), kRowTile)));
     for (std::size_t tile = 0; tile < tiles.size(); ++tile) groups[tile / kRowTile] += tiles[tile];
-    for (std::int64_t e = 0; e < thresholds.size; ++e) {
-      double before = 0;
-      const auto pass = [&](const std::vector<double>& sums, std::size_t first, std::size_t end) {
-        while (first + 1 < end && before + sums[first] < raw(thresholds)[e]) before += sums[first++];
-        return first;
-      };
-      const std::size_t tile = pass(groups, 0, groups.size()) * kRowTile;
-      const auto found_in = static_cast<std::int64_t>(pass(tiles, tile, std::min(tiles.size(), tile + kRowTile)));
-      raw(found)[e] = search_tile(found_in * kRowTile, n, before, raw(thresholds)[e], share);
+    const auto find_own = [&] {   // the rows that are this rank's; -1: another's
+      std::vector<double> places(static_cast<std::size_t>(thresholds.size), -1.0);
+      for (std::int64_t e = 0; e < thresholds.size; ++e) {
+        double before = 0;
+        const auto pass = [&](const std::vector<double>& sums, std::size_t first, std::size_t end) {
+          while (first + 1 < end && before + sums[first] < raw(thresholds)[e]) before += sums[first++];
+          return first;
+        };
+        const std::size_t tile = pass(groups, 0, groups.size()) * kRowTile;
+        const auto begin =
+            static_cast<std::int64_t>(pass(tiles, tile, std::min(tiles.size(), tile + kRowTile))) * kRowTile;
+        if (begin >= own.begin && begin < own.end)
+          places[static_cast<std::size_t>(e)] =
+              static_cast<double>(search_tile(begin, n, before, raw(thresholds)[e], share));
+      }
+      return places;
+    };
+    const std::vector<double> places = parts_of_ranks(ranks, find_own);
+    std::fill_n(raw(found), thresholds.size, -1);
+    for (std::size_t e = 0; e < places.size(); ++e) {
+      std::int32_t& place = raw(found)[e % static_cast<std::size_t>(thresholds.size)];
+      place = std::max(place, static_cast<std::int32_t>(places[e]));
     }
   }
 

@@ -11,9 +11,11 @@
 
 #include "engine/backend/cpu/clusters/center_scores.h"
 #include "engine/backend/cpu/clusters/moving_centers.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
+#include "engine/comm/bytes.h"
 
 namespace kedge::engine {
 namespace {
@@ -65,8 +67,10 @@ KEDGE_CLONES void add_rows(MatrixView<const T> X, const std::int32_t* labels, co
   }
 }
 
-// Hamerly, "Making k-means even faster", SDM 2010: a row stays with its centre while the upper bound of the distance to it is
-// below the lower bound of the distances to all others, or below half of the way to the next centre.
+// Hamerly, "Making k-means even faster", SDM 2010: a row stays with its centre while the upper bound of the distance to
+// it is below the lower bound of the distances to all others, or below half of the way to the next centre. Where ranks
+// divide the rows, each has bounds and sums of its own rows, and tells the others which labels change: all have all
+// labels.
 template <class T>
 class BoundedCenters final : public MovingCenters<T> {
  public:
@@ -74,6 +78,7 @@ class BoundedCenters final : public MovingCenters<T> {
       : X_(X),
         weights_(weights),
         labels_(labels),
+        ranks_(ranks_of_rows(X.rows)),
         upper_(static_cast<std::size_t>(X.rows)),
         lower_(upper_.size()),
         summed_(upper_.size(), -1) {}
@@ -81,11 +86,49 @@ class BoundedCenters final : public MovingCenters<T> {
   std::int64_t assign(MatrixView<const T> centers) override {
     const std::optional<Step> step = is_first_ ? std::nullopt : std::optional(step_to(centers));
     const NearestCenters<T> nearest(centers, X_);
+    const std::int64_t tile_rows = class_tile_rows(X_.rows, centers.rows * (X_.cols + 1));
+    std::int64_t changed = 0;
+    if (!ranks_) changed = settle_own(step, nearest, centers);
+    else changed = exchange_labels(rows_of(tile_rows), [&] { settle_own(step, nearest, centers); });
+    before_.resize(static_cast<std::size_t>(centers.rows * centers.cols));
+    for (std::int64_t c = 0; c < centers.rows; ++c)
+      std::copy_n(raw(centers) + c * centers.stride, centers.cols, before_.data() + c * centers.cols);
+    is_first_ = false;
+    return changed;
+  }
+
+  void sum(MatrixView<double> sums) override {
+    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = class_tile_rows(X_.rows, k * cols);
+    const Part own = rows_of(tile_rows);
+    std::vector<double> total(static_cast<std::size_t>(k * cols));
+    const auto sum_own = [&] {
+      for_tiles(own.size(), tile_rows, tile_rows == kBoundRows ? X_.rows : X_.size(),
+                [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+                  sum_changed(own.begin + begin, own.begin + end, k, tables_.data() + tile * k * cols);
+                });
+      return Tables{tables_.data(), tiles_of(own.size(), tile_rows)};
+    };
+    add_tables_of_ranks(ranks_, k * cols, sum_own, total.data());
+    for (std::int64_t c = 0; c < k; ++c) std::copy_n(total.data() + c * cols, cols, raw(sums) + c * sums.stride);
+  }
+
+ private:
+  // This rank's rows, in tiles of so many.
+  Part rows_of(std::int64_t tile_rows) const {
+    const Part tiles = own_part(ranks_, tiles_of(X_.rows, tile_rows));
+    return {std::min(X_.rows, tiles.begin * tile_rows), std::min(X_.rows, tiles.end * tile_rows)};
+  }
+
+  // Makes the labels of this rank's rows; how many changed.
+  std::int64_t settle_own(const std::optional<Step>& step, const NearestCenters<T>& nearest,
+                          MatrixView<const T> centers) {
     const std::int64_t k = centers.rows, cols = X_.cols + 1, tile_rows = class_tile_rows(X_.rows, k * cols);
-    tables_.resize(static_cast<std::size_t>(tiles_of(X_.rows, tile_rows) * k * cols), 0.0);
-    std::vector<std::int64_t> changed(static_cast<std::size_t>(tiles_of(X_.rows, kBoundRows)), 0);
-    for_tiles(X_.rows, kBoundRows, X_.size() * (centers.rows / 16 + 1) + X_.rows * centers.rows,
-              [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+    const Part own = rows_of(tile_rows);
+    tables_.resize(static_cast<std::size_t>(tiles_of(own.size(), tile_rows) * k * cols), 0.0);
+    std::vector<std::int64_t> changed(static_cast<std::size_t>(tiles_of(own.size(), kBoundRows)), 0);
+    for_tiles(own.size(), kBoundRows, X_.size() * (k / 16 + 1) + X_.rows * k,
+              [&](std::int64_t tile, std::int64_t from, std::int64_t to) {
+                const std::int64_t begin = own.begin + from, end = own.begin + to;
                 std::vector<std::int32_t> doubts(static_cast<std::size_t>(end - begin));
                 std::iota(doubts.begin(), doubts.end(), static_cast<std::int32_t>(begin));
                 if (step) keep_doubts(*step, centers, begin, end, doubts);
@@ -93,25 +136,33 @@ class BoundedCenters final : public MovingCenters<T> {
                 if (tile_rows == kBoundRows)
                   sum_changed(begin, end, k, tables_.data() + tile * k * cols);   // while the rows are in the cache
               });
-    before_.resize(static_cast<std::size_t>(centers.rows * centers.cols));
-    for (std::int64_t c = 0; c < centers.rows; ++c)
-      std::copy_n(raw(centers) + c * centers.stride, centers.cols, before_.data() + c * centers.cols);
-    is_first_ = false;
     return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
   }
 
-  void sum(MatrixView<double> sums) override {
-    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = class_tile_rows(X_.rows, k * cols);
-    for_tiles(X_.rows, tile_rows, tile_rows == kBoundRows ? X_.rows : X_.size(),
-              [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-                sum_changed(begin, end, k, tables_.data() + tile * k * cols);
-              });
-    std::vector<double> total(static_cast<std::size_t>(k * cols));
-    add_tables(tables_.data(), tiles_of(X_.rows, tile_rows), k * cols, total.data());
-    for (std::int64_t c = 0; c < k; ++c) std::copy_n(total.data() + c * cols, cols, raw(sums) + c * sums.stride);
+  // The labels that settle_own() changes on each rank, in its own rows, come to all; how many there are.
+  template <class Settle>
+  std::int64_t exchange_labels(Part own, const Settle& settle_own) {
+    const PartedBytes shares = ranks_->share([&] {
+      const std::vector<std::int32_t> before(raw(labels_) + own.begin, raw(labels_) + own.end);
+      settle_own();
+      std::vector<std::int32_t> rows, labels;
+      for (std::int64_t i = own.begin; i < own.end; ++i)
+        if (before[static_cast<std::size_t>(i - own.begin)] != raw(labels_)[i])
+          rows.push_back(static_cast<std::int32_t>(i)), labels.push_back(raw(labels_)[i]);
+      ByteWriter out;
+      out.numbers(rows), out.numbers(labels);
+      return out.take();
+    });
+    std::int64_t changed = 0;
+    for (int r = 0; r < shares.size(); ++r) {
+      ByteReader in(shares.part(r));
+      const auto rows = in.numbers<std::int32_t>(), labels = in.numbers<std::int32_t>();
+      for (std::size_t e = 0; e < rows.size(); ++e) raw(labels_)[rows[e]] = labels[e];
+      changed += static_cast<std::int64_t>(rows.size());
+    }
+    return changed;
   }
 
- private:
   Step step_to(MatrixView<const T> centers) const {
     const std::int64_t k = centers.rows, d = centers.cols;
     Step step{std::vector<float>(static_cast<std::size_t>(k)), {}, std::vector<float>(static_cast<std::size_t>(k), 0.0f)};
@@ -195,6 +246,7 @@ class BoundedCenters final : public MovingCenters<T> {
   MatrixView<const T> X_;
   VectorView<const double> weights_;
   VectorView<std::int32_t> labels_;
+  Ranks* const ranks_;   // that divide the rows; null: none
   bool is_first_ = true;
   std::vector<T> before_;              // the centres of the last assignment
   std::vector<float> upper_, lower_;   // of each row's distance to its centre, and to all others

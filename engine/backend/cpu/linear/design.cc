@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/linear/blas.h"
 #include "engine/backend/cpu/linear/lapack_steps.h"
 #include "engine/backend/cpu/rows.h"
@@ -43,8 +44,9 @@ void put_rows(const Design<T>& d, std::int64_t begin, std::int64_t end, double* 
                d.weights.empty() ? 1.0 : raw(d.weights)[i], out + (i - begin) * stride);
 }
 
-// The sum of what `add(rows, count, sum)` adds to a table of so many entries for each tile of rows, which lie in the cache
-// without padding. One table for each group of tiles; groups depend on the shape alone.
+// The sum of what `add(rows, count, sum)` adds to a table of so many entries for each tile of rows, which lie in the
+// cache without padding. One table for each group of tiles; groups depend on the shape alone, and are dealt over the
+// ranks of the rows.
 template <class T, class Add>
 std::vector<double> sum_tiles(const Design<T>& d, std::int64_t entries, std::int64_t multiplies, const Add& add) {
   const std::int64_t n = d.n_rows(), p = d.n_cols(), height = std::clamp<std::int64_t>(kGramEntries / p, 64, kGramRows),
@@ -52,24 +54,27 @@ std::vector<double> sum_tiles(const Design<T>& d, std::int64_t entries, std::int
   const std::int64_t most =
       std::clamp<std::int64_t>(kPartialEntries / entries, 1, std::clamp<std::int64_t>(tiles, 1, kMostGroups));
   const std::int64_t group_rows = std::max<std::int64_t>(tiles_of(tiles, most), 1) * height, groups = tiles_of(n, group_rows);
-  const auto partial = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(groups * entries));
-  for_tiles(groups, 1, multiplies / kMultipliesPerNs, [&](std::int64_t group, std::int64_t, std::int64_t) {
-    const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(std::min(height, n) * p));
-    double* const sum = partial.get() + group * entries;
-    std::fill_n(sum, entries, 0.0);
-    for (std::int64_t i = group * group_rows; i < std::min(n, (group + 1) * group_rows); i += height) {
-      check_job_stop();
-      const std::int64_t end = std::min(n, i + height);
-      put_rows(d, i, end, rows.get(), p);
-      add(rows.get(), end - i, sum);
-    }
-  });
+  Ranks* const ranks = ranks_of_rows(n);
+  const Part own = own_part(ranks, groups);
+  std::unique_ptr<double[]> partial;
+  const auto sum_own = [&] {
+    partial = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(own.size() * entries));
+    for_tiles(own.size(), 1, multiplies / kMultipliesPerNs, [&](std::int64_t task, std::int64_t, std::int64_t) {
+      const auto rows = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(std::min(height, n) * p));
+      double* const sum = partial.get() + task * entries;
+      const std::int64_t first = (own.begin + task) * group_rows;
+      std::fill_n(sum, entries, 0.0);
+      for (std::int64_t i = first; i < std::min(n, first + group_rows); i += height) {
+        check_job_stop();
+        const std::int64_t end = std::min(n, i + height);
+        put_rows(d, i, end, rows.get(), p);
+        add(rows.get(), end - i, sum);
+      }
+    });
+    return Tables{partial.get(), own.size()};
+  };
   std::vector<double> total(static_cast<std::size_t>(entries), 0.0);
-  for_tiles(entries, 4096, groups * entries / 4, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t g = 0; g < groups; ++g)
-      for (std::int64_t e = begin; e < end; ++e)
-        total[static_cast<std::size_t>(e)] += partial[static_cast<std::size_t>(g * entries + e)];
-  });
+  add_tables_of_ranks(ranks, entries, sum_own, total.data());
   return total;
 }
 

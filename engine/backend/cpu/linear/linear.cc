@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/linear/blas.h"
 #include "engine/backend/cpu/linear/thin_product.h"
 #include "engine/backend/cpu/linear/weighted_gram.h"
@@ -80,30 +81,37 @@ void sum_pieces(const Product<T>& p, const Tile& t, std::int64_t begin, std::int
 }
 
 // The sum is cut into groups as well, or a thin result would leave most threads idle. Groups depend on the shape alone.
+// The ranks of the rows divide them where the sum is over rows.
 template <class T>
 void long_product(const Product<T>& p, const std::vector<Tile>& tiles) {
   const std::int64_t n_tiles = static_cast<std::int64_t>(tiles.size()), pieces = tiles_of(p.depth(), kDepth);
   const std::int64_t groups = std::clamp<std::int64_t>(kPartialEntries / (n_tiles * tiles[0].rows * tiles[0].cols), 1, pieces);
   const std::int64_t group_depth = tiles_of(pieces, groups) * kDepth;
-  std::vector<std::unique_ptr<double[]>> partial(static_cast<std::size_t>(groups * n_tiles));
-  for_tiles(groups * n_tiles, 1, p.cost_ns(), [&](std::int64_t task, std::int64_t, std::int64_t) {
-    const Tile& t = tiles[static_cast<std::size_t>(task % n_tiles)];
-    auto& sums = partial[static_cast<std::size_t>(task)];
-    sums = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(t.rows * t.cols));
-    const std::int64_t begin = std::min(p.depth(), task / n_tiles * group_depth);
-    sum_pieces(p, t, begin, std::min(p.depth(), begin + group_depth), sums.get());
-  });
-  for_tiles(n_tiles, 1, p.C.size() * groups, [&](std::int64_t i, std::int64_t, std::int64_t) {
+  std::vector<std::int64_t> offsets{0};   // of the tiles in a group's table
+  for (const Tile& t : tiles) offsets.push_back(offsets.back() + t.rows * t.cols);
+  const std::int64_t entries = offsets.back();
+  Ranks* const ranks = p.ta == Transpose::kYes && p.tb == Transpose::kNo ? ranks_of_rows(p.depth()) : nullptr;
+  const Part own = own_part(ranks, groups);
+  std::unique_ptr<double[]> partial;
+  const auto sum_own = [&] {
+    partial = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(own.size() * entries));
+    for_tiles(own.size() * n_tiles, 1, p.cost_ns(), [&](std::int64_t task, std::int64_t, std::int64_t) {
+      const std::int64_t tile = task % n_tiles, group = task / n_tiles;
+      const std::int64_t begin = std::min(p.depth(), (own.begin + group) * group_depth);
+      sum_pieces(p, tiles[static_cast<std::size_t>(tile)], begin, std::min(p.depth(), begin + group_depth),
+                 partial.get() + group * entries + offsets[static_cast<std::size_t>(tile)]);
+    });
+    return Tables{partial.get(), own.size()};
+  };
+  const auto sums = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(entries));
+  add_tables_of_ranks(ranks, entries, sum_own, sums.get());
+  for_tiles(n_tiles, 1, p.C.size(), [&](std::int64_t i, std::int64_t, std::int64_t) {
     const Tile& t = tiles[static_cast<std::size_t>(i)];
-    auto& sums = partial[static_cast<std::size_t>(i)];
-    for (std::int64_t g = 1; g < groups; ++g) {
-      const auto& other = partial[static_cast<std::size_t>(g * n_tiles + i)];
-      for (std::size_t e = 0; e < static_cast<std::size_t>(t.rows * t.cols); ++e) sums[e] += other[e];
-    }
+    const double* const of_tile = sums.get() + offsets[static_cast<std::size_t>(i)];
     for (std::int64_t r = 0; r < t.rows; ++r) {
       T* const c = raw(p.C) + (t.row + r) * p.C.stride + t.col;
       for (std::int64_t j = 0; j < t.cols; ++j) {
-        const double sum = static_cast<double>(p.alpha) * sums[static_cast<std::size_t>(r * t.cols + j)];
+        const double sum = static_cast<double>(p.alpha) * of_tile[r * t.cols + j];
         c[j] = static_cast<T>(p.beta == T{0} ? sum : sum + static_cast<double>(p.beta) * static_cast<double>(c[j]));
       }
     }

@@ -2,9 +2,9 @@
 #include "engine/backend/cpu/linear/thin_product.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
 
@@ -12,7 +12,6 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kTile = 1024;   // rows summed in T before the sum continues in double
-constexpr std::int64_t kMostTasks = 64;
 constexpr std::int64_t kBlockBytes = 100'000;   // of rows, which then stay in the second-level cache
 
 // X B' some rows at a time. With many columns for its classes the lanes of a vector go along the columns, otherwise
@@ -55,42 +54,47 @@ class RowsProduct {
   std::vector<ThinStrip<T>> B_;   // as the kernels want it
 };
 
-// thin_columns_product() with prepare(begin, end) of the rows of Z before they are read; the sum of what it returns.
+// thin_columns_product() with prepare(begin, end) of the rows of Z before they are read; the sum of what it returns. A
+// task is a block of rows: where they are dealt, a rank prepares its own.
 template <class T, class Prepare>
 double sum_columns(MatrixView<const T> Z, MatrixView<const T> X, std::int64_t cost_ns, Prepare&& prepare, MatrixView<T> C) {
-  const std::int64_t n = X.rows, d = X.cols, k = Z.cols;
-  const std::int64_t task_rows = tiles_of(tiles_of(n, kTile), kMostTasks) * kTile;
-  const std::int64_t block_rows =
-      std::clamp<std::int64_t>(kBlockBytes / static_cast<std::int64_t>(sizeof(T)) / std::max<std::int64_t>(d, 1) / kThinRows, 1, kTile / kThinRows) * kThinRows;
-  std::vector<std::vector<double>> partial(static_cast<std::size_t>(tiles_of(n, task_rows)));
-  std::vector<double> prepared(partial.size(), 0.0);
-  for_tiles(n, task_rows, cost_ns, [&](std::int64_t task, std::int64_t begin, std::int64_t end) {
-    std::vector<double>& total = partial[static_cast<std::size_t>(task)];
-    total.assign(static_cast<std::size_t>(k * d), 0.0);
-    std::vector<T> sums;
-    double of_task = 0;
+  const std::int64_t n = X.rows, d = X.cols, k = Z.cols, task_rows = block_rows(n), entries = k * d + 1;
+  const std::int64_t block = std::clamp<std::int64_t>(kBlockBytes / static_cast<std::int64_t>(sizeof(T)) /
+                                                          std::max<std::int64_t>(d, 1) / kThinRows,
+                                                      1, kTile / kThinRows) *
+                             kThinRows;
+  Ranks* const ranks = ranks_of_rows(n);
+  const Part own = own_part(ranks, tiles_of(n, task_rows));
+  std::vector<double> partial,
+      sums(static_cast<std::size_t>(entries));   // of each task: of the columns, and what is prepared
+  const auto sum_task = [&](std::int64_t begin, std::int64_t end, double* total) {
+    std::vector<T> of_tile(static_cast<std::size_t>(k * d));
     for (std::int64_t tile = begin; tile < end; tile += kTile) {
       check_job_stop();
       const std::int64_t tile_end = std::min(end, tile + kTile);
-      sums.assign(total.size(), T{0});
-      for (std::int64_t i = tile; i < tile_end; i += block_rows) {
-        const std::int64_t block_end = std::min(tile_end, i + block_rows);
-        of_task += prepare(i, block_end);
+      std::ranges::fill(of_tile, T{0});
+      for (std::int64_t i = tile; i < tile_end; i += block) {
+        const std::int64_t block_end = std::min(tile_end, i + block);
+        total[k * d] += prepare(i, block_end);
         thin_kernels<T>().add(raw(X) + i * X.stride, X.stride, block_end - i, d, raw(Z) + i * Z.stride, Z.stride, k,
-                              sums.data());
+                              of_tile.data());
       }
-      for (std::size_t e = 0; e < sums.size(); ++e) total[e] += static_cast<double>(sums[e]);
+      for (std::size_t e = 0; e < of_tile.size(); ++e) total[e] += static_cast<double>(of_tile[e]);
     }
-    prepared[static_cast<std::size_t>(task)] = of_task;
-  });
-  for_tiles(k, 1, k * d * static_cast<std::int64_t>(partial.size()), [&](std::int64_t c, std::int64_t, std::int64_t) {
-    for (std::int64_t j = 0; j < d; ++j) {
-      double sum = 0;
-      for (const auto& total : partial) sum += total[static_cast<std::size_t>(c * d + j)];
-      raw(C)[c * C.stride + j] = static_cast<T>(sum);
-    }
-  });
-  return std::accumulate(prepared.begin(), prepared.end(), 0.0);
+  };
+  const auto sum_own = [&] {
+    partial.assign(static_cast<std::size_t>(own.size() * entries), 0.0);
+    for_tiles(own.size(), 1, cost_ns, [&](std::int64_t task, std::int64_t, std::int64_t) {
+      const std::int64_t begin = (own.begin + task) * task_rows;
+      sum_task(begin, std::min(n, begin + task_rows), partial.data() + task * entries);
+    });
+    return Tables{partial.data(), own.size()};
+  };
+  add_tables_of_ranks(ranks, entries, sum_own, sums.data());
+  for (std::int64_t c = 0; c < k; ++c)
+    for (std::int64_t j = 0; j < d; ++j)
+      raw(C)[c * C.stride + j] = static_cast<T>(sums[static_cast<std::size_t>(c * d + j)]);
+  return sums.back();
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/linear/blas.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
@@ -53,22 +53,25 @@ void weighted_gram(MatrixView<const T> X, MatrixView<const double> W, bool with_
                      most = std::max<std::int64_t>(1, kPartialEntries / std::max<std::int64_t>(1, W.cols * q * q));
   const std::int64_t group_rows = std::max(kFewestGroupRows, tiles_of(n, most)),
                      groups = std::max<std::int64_t>(1, tiles_of(n, group_rows));
-  std::vector<std::unique_ptr<double[]>> partial(static_cast<std::size_t>(groups * W.cols));
-  for_tiles(groups * W.cols, 1, n * q * q / 2 * W.cols / kMultipliesPerNs, [&](std::int64_t task, std::int64_t, std::int64_t) {
-    const std::int64_t m = task % W.cols, begin = task / W.cols * group_rows;
-    partial[static_cast<std::size_t>(task)] = std::make_unique<double[]>(static_cast<std::size_t>(q * q));
-    sum_group(X, raw(W) + m, W.stride, with_ones, begin, std::min(n, begin + group_rows),
-              partial[static_cast<std::size_t>(task)].get());
-  });
-  for_tiles(W.cols, 1, W.cols * groups * q * q, [&](std::int64_t m, std::int64_t, std::int64_t) {
-    for (std::int64_t r = 0; r < q; ++r) {
-      for (std::int64_t c = 0; c <= r; ++c) {
-        double sum = 0;
-        for (std::int64_t g = 0; g < groups; ++g)
-          sum += partial[static_cast<std::size_t>(g * W.cols + m)][static_cast<std::size_t>(r * q + c)];
-        raw(C)[(m * q + r) * C.stride + c] = raw(C)[(m * q + c) * C.stride + r] = static_cast<T>(sum);
-      }
-    }
+  Ranks* const ranks = ranks_of_rows(n);
+  const Part own = own_part(ranks, groups);
+  std::vector<double> partial, total(static_cast<std::size_t>(W.cols * q * q));
+  const auto sum_own = [&] {
+    const std::int64_t tasks = own.size() * W.cols;
+    partial.assign(static_cast<std::size_t>(tasks * q * q), 0.0);
+    for_tiles(tasks, 1, n * q * q / 2 * W.cols / kMultipliesPerNs, [&](std::int64_t task, std::int64_t, std::int64_t) {
+      const std::int64_t m = task % W.cols, begin = (own.begin + task / W.cols) * group_rows;
+      sum_group(X, raw(W) + m, W.stride, with_ones, begin, std::min(n, begin + group_rows),
+                partial.data() + task * q * q);
+    });
+    return Tables{partial.data(), own.size()};
+  };
+  add_tables_of_ranks(ranks, W.cols * q * q, sum_own, total.data());
+  for_tiles(W.cols, 1, W.cols * q * q, [&](std::int64_t m, std::int64_t, std::int64_t) {
+    for (std::int64_t r = 0; r < q; ++r)
+      for (std::int64_t c = 0; c <= r; ++c)
+        raw(C)[(m * q + r) * C.stride + c] = raw(C)[(m * q + c) * C.stride + r] =
+            static_cast<T>(total[static_cast<std::size_t>((m * q + r) * q + c)]);
   });
 }
 

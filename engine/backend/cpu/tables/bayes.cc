@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
@@ -98,22 +99,31 @@ class CpuBayes final : public BayesOps<T> {
     // variance.
     std::vector<double> origin(static_cast<std::size_t>(d));
     if (n > 0) origin.assign(row_at(X, rows, 0), row_at(X, rows, 0) + d);
-    ClassTables tables(tiles_of(n, tile_rows), classes, d);
-    for_tiles(n, tile_rows, 2 * n * d, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-      sum_tile(X, rows, y, weights, origin, tile, begin, end, tables);
-    });
+    Ranks* const ranks = ranks_of_rows(n);
+    const Part own = own_part(ranks, tiles_of(n, tile_rows));
+    const std::int64_t first = std::min(n, own.begin * tile_rows), last = std::min(n, own.end * tile_rows);
+    ClassTables tables(own.size(), classes, d);
+    const auto sum_own = [&] {
+      for_tiles(last - first, tile_rows, 2 * n * d, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+        sum_tile(X, rows, y, weights, origin, tile, first + begin, first + end, tables);
+      });
+      return Tables{tables.count.data(), tables.tiles};
+    };
     std::vector<double> total(static_cast<std::size_t>(classes * d));
     const auto divide = [&](MatrixView<double> out) {
       for (std::int64_t c = 0; c < classes; ++c)
         for (std::int64_t j = 0; j < d; ++j)
           raw(out)[c * out.stride + j] = total[static_cast<std::size_t>(c * d + j)] / raw(count)[c];
     };
-    add_tables(tables.count.data(), tables.tiles, classes, raw(count));
-    add_tables(tables.sum.data(), tables.tiles, classes * d, total.data());
+    const auto shift_own = [&] {
+      for_tiles(tables.tiles, 1, tables.tiles * classes * d,
+                [&](std::int64_t tile, std::int64_t, std::int64_t) { shift_squares(tables, tile, mean); });
+      return Tables{tables.squares.data(), tables.tiles};
+    };
+    add_tables_of_ranks(ranks, classes, sum_own, raw(count));
+    add_tables_of_ranks(ranks, classes * d, [&] { return Tables{tables.sum.data(), tables.tiles}; }, total.data());
     divide(mean);
-    for_tiles(tables.tiles, 1, tables.tiles * classes * d,
-              [&](std::int64_t tile, std::int64_t, std::int64_t) { shift_squares(tables, tile, mean); });
-    add_tables(tables.squares.data(), tables.tiles, classes * d, total.data());
+    add_tables_of_ranks(ranks, classes * d, shift_own, total.data());
     divide(variance);
     for (std::int64_t c = 0; c < classes; ++c)
       for (std::int64_t j = 0; j < d; ++j) raw(mean)[c * mean.stride + j] += origin[static_cast<std::size_t>(j)];

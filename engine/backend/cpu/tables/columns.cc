@@ -8,6 +8,7 @@
 
 #include "engine/backend/column_functors.h"
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/cpu/tables/sort.h"
 #include "engine/backend/raw.h"
@@ -188,14 +189,14 @@ class CpuColumns final : public ColumnOps<T> {
     const std::int64_t n = selected(X, rows), d = X.cols;
     const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : raw(weights)[i]; };
     const std::vector<double> origin = first_present(X, rows);
-    const auto sums = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
+    const auto sums = dealt_table_sums(n, 2 * d, d, [&](std::int64_t i, double* table) {
       add_present(row_at(X, rows, i), origin.data(), weight(i), d, table, table + d);
     });
     for (std::int64_t j = 0; j < d; ++j) {
       raw(count)[j] = sums[static_cast<std::size_t>(d + j)];
       raw(mean)[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / raw(count)[j];
     }
-    const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
+    const auto both = dealt_table_sums(n, 2 * d, d, [&](std::int64_t i, double* table) {
       add_present_squares(row_at(X, rows, i), raw(mean), weight(i), d, table, table + d);
     });
     for (std::int64_t j = 0; j < d; ++j) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
@@ -44,9 +45,8 @@ class CpuRows final : public RowOps<T> {
   }
 
   void column_sums(MatrixView<const T> Z, VectorView<double> sums) override {
-    const auto total = tile_table_sums(Z.rows, Z.cols, kRowTile, Z.cols, [&](std::int64_t i, double* table) {
-      add_row(raw(Z) + i * Z.stride, Z.cols, table);
-    });
+    const auto total = dealt_table_sums(
+        Z.rows, Z.cols, Z.cols, [&](std::int64_t i, double* table) { add_row(raw(Z) + i * Z.stride, Z.cols, table); });
     std::copy(total.begin(), total.end(), raw(sums));
   }
 

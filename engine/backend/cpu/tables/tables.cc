@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/backend/cpu/cpu_ops.h"
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
@@ -94,17 +95,17 @@ class CpuTables final : public TableOps<T> {
       return;
     }
     const auto weight = [&](std::int64_t i) { return weights.empty() ? 1.0 : raw(weights)[i]; };
-    const double total = weights.empty() ? static_cast<double>(n) : tile_sum(n, 1, weight);
+    const double total = weights.empty() ? static_cast<double>(n) : dealt_sum(n, 1, weight);
     // Deviations are taken from the first row, so that a constant column has exactly its value as mean, and no
     // variance.
     std::vector<double> origin(row_at(X, rows, 0), row_at(X, rows, 0) + d);
-    const auto sums = tile_table_sums(n, d, kRowTile, d, [&](std::int64_t i, double* table) {
+    const auto sums = dealt_table_sums(n, d, d, [&](std::int64_t i, double* table) {
       add_deviations(row_at(X, rows, i), origin.data(), weight(i), d, table);
     });
     for (std::int64_t j = 0; j < d; ++j)
       raw(mean)[j] = origin[static_cast<std::size_t>(j)] + sums[static_cast<std::size_t>(j)] / total;
     if (variance.empty()) return;
-    const auto both = tile_table_sums(n, 2 * d, kRowTile, d, [&](std::int64_t i, double* table) {
+    const auto both = dealt_table_sums(n, 2 * d, d, [&](std::int64_t i, double* table) {
       add_squares(row_at(X, rows, i), raw(mean), weight(i), d, table, table + d);
     });
     for (std::int64_t j = 0; j < d; ++j) {   // the first sum would be 0 except for the rounding of the mean
