@@ -32,7 +32,6 @@ struct RowTraits {
   // It answers with a line, or with one for each class, whose coef_ and intercept_ it has as attributes: its prediction
   // before the link of a generalised linear model, of a classifier its decision function.
   bool is_line = false;
-  bool deals_trees = false;   // ranks of one job grow its trees by number
 };
 
 // E<T> has a constructor from the parameters that the user set, and a static info().
@@ -48,7 +47,6 @@ void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {})
                   .dealt = traits.dealt,
                   .wants_value_counts = traits.wants_value_counts,
                   .is_line = traits.is_line,
-                  .deals_trees = traits.deals_trees,
                   .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {
                     return std::make_unique<E<float>>(params);
                   },
