@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/trees/ready_trees.h"
 #include "engine/backend/cuda/trees/trees_device.h"
 #include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/parallel_tasks.h"
@@ -14,24 +15,6 @@
 
 namespace kedge::engine {
 namespace {
-
-class CudaReadyForest final : public ReadyForest {
- public:
-  CudaReadyForest(CudaRuntime& runtime, const Forest& forest) : runtime_(runtime), forest_(runtime, forest) {}
-  void predict(const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) const override {
-    predict_codes(runtime_, forest_, table, rows, out);
-  }
-  void predict(MatrixView<const float> X, MatrixView<double> out) const override {
-    predict_values(runtime_, forest_, X, out);
-  }
-  void predict(MatrixView<const double> X, MatrixView<double> out) const override {
-    predict_values(runtime_, forest_, X, out);
-  }
-
- private:
-  CudaRuntime& runtime_;
-  DeviceForest forest_;
-};
 
 class CudaTrees final : public TreeOps {
  public:
@@ -78,19 +61,18 @@ class CudaTrees final : public TreeOps {
     const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
     const auto drawn = draw_trees(options, options.first_tree, forest.n_trees(), n);
     Matrix<double> sums(runtime_, n, forest.n_outputs());
-    sums.zero();
     OutOfBag result{.n_trees = std::vector<std::int32_t>(static_cast<std::size_t>(n))};
     std::vector<std::uint8_t> seen;
     for (const auto& counts : drawn)
       for (std::size_t i = 0; i < counts.size(); ++i) seen.push_back(counts[i] > 0), result.n_trees[i] += counts[i] == 0;
     const Array<std::uint8_t> device(runtime_, std::span<const std::uint8_t>(seen));
-    add_out_of_bag(runtime_, DeviceForest(runtime_, forest), table, rows, raw(device), sums.view());
+    ReadyTrees(runtime_, forest).sum_codes(table, rows, raw(device), sums.view());
     result.sums = sums.to_host();
     return result;
   }
 
   std::unique_ptr<ReadyForest> prepare(const Forest& forest) override {
-    return std::make_unique<CudaReadyForest>(runtime_, forest);
+    return std::make_unique<ReadyTrees>(runtime_, forest);
   }
 
  private:

@@ -73,20 +73,6 @@ struct DeviceTable {
   const double *low, *high;
 };
 
-// A forest's nodes on the device.
-struct DeviceForest {
-  Array<std::int64_t> tree_offset;
-  Array<std::int32_t> feature, left, right;
-  Array<std::uint8_t> bin;
-  Array<double> threshold;
-  Array<double> value;
-  Array<double> mean;
-  std::int64_t n_trees = 0;
-  std::int32_t n_classes = 0;   // 0: values
-
-  DeviceForest(CudaRuntime& runtime, const Forest& forest);
-};
-
 // Threads of the host that draw and take the rows of a batch.
 inline int tree_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8); }
 
@@ -117,14 +103,5 @@ std::vector<std::vector<std::uint32_t>> draw_trees(const ForestOptions& options,
 // level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds, or a row that is drawn more than
 // 65,535 times.
 Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, std::int64_t count);
-
-// out = mean outputs, over bytes; rows are of the table.
-void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                   MatrixView<double> out);
-template <class T>
-void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> out);
-// Adds the outputs of the trees t with drawn[t * n + i] = 0 to sums[i, :], in the order of the trees. drawn: device.
-void add_out_of_bag(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                    const std::uint8_t* drawn, MatrixView<double> sums);
 
 }  // namespace kedge::engine

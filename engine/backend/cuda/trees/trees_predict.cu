@@ -1,10 +1,12 @@
-// Running rows through a forest on the device: a thread per row and tree finds the leaf, then a thread per output adds
-// up the trees in order, so that the sums are those of the CPU.
+// Running rows through a forest on the device. Many rows: a thread takes a row through all trees, whose nodes come
+// through shared memory. Few: a thread for each row and tree, and then one for each sum. Either adds up the trees in
+// order, so that the sums are those of the CPU.
 #include <algorithm>
 
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/sums.cuh"
-#include "engine/backend/cuda/trees/trees_device.h"
+#include "engine/backend/cuda/trees/packed_trees.h"
+#include "engine/backend/cuda/trees/ready_trees.h"
 #include "engine/backend/raw.h"
 
 namespace kedge::engine {
@@ -12,117 +14,210 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr std::int64_t kMostLeaves = std::int64_t{1} << 24;   // found by one launch
+constexpr std::int64_t kManyRows = 128;                       // a multiprocessor: enough for a thread a row
+constexpr std::uint32_t kNoLeaf = 0xffffffff;                 // the tree drew the row
 
-struct NodesView {
-  const std::int64_t* tree_offset;
-  const std::int32_t *feature, *left, *right;
-  const std::uint8_t* bin;
-  const double* threshold;
-  const double* value;
-  const double* mean;
-  std::int64_t n_trees;
-  std::int32_t n_classes;
-};
-
-NodesView view_of(const DeviceForest& f) {
-  return {raw(f.tree_offset), raw(f.feature), raw(f.left), raw(f.right), raw(f.bin),
-          raw(f.threshold),   raw(f.value),   raw(f.mean), f.n_trees,    f.n_classes};
-}
-
+template <class Cell>
 struct CodeRows {
+  static constexpr bool kAreTogether = false;
   const std::uint8_t* codes;
   std::int64_t n_table;
   const std::int32_t* rows;   // null: all
-  __device__ bool goes_left(const NodesView& nodes, std::int64_t i, std::int32_t node) const {
-    return codes[nodes.feature[node] * n_table + (rows ? rows[i] : i)] <= nodes.bin[node];
+  __device__ Cell cell(std::int64_t i, std::uint32_t column) const {
+    return static_cast<Cell>(codes[column * n_table + (rows ? rows[i] : i)]);
   }
 };
 
-template <class T>
+template <class T, class Cell>
 struct ValueRows {
+  static constexpr bool kAreTogether = true;   // the cells of a row
   const T* X;
   std::int64_t stride;
-  __device__ bool goes_left(const NodesView& nodes, std::int64_t i, std::int32_t node) const {
-    return static_cast<double>(X[i * stride + nodes.feature[node]]) <= nodes.threshold[node];
-  }
+  __device__ Cell cell(std::int64_t i, std::uint32_t column) const { return static_cast<Cell>(X[i * stride + column]); }
 };
 
-// The leaf that each row reaches in each tree, leaves[t * n + i]; -1 where the tree drew the row. Reads about depth x
-// 16 bytes at random, so it is bound by latency and L2: about 2e10 node visits a second on an H100.
-template <class Rows>
-__global__ void find_leaves(NodesView nodes, Rows rows, std::int64_t first, std::int64_t n, const std::uint8_t* drawn,
-                            std::int64_t n_all, std::int32_t* leaves) {
-  const std::int64_t i = own_item(), t = block_y();
-  if (i >= n || t >= nodes.n_trees) return;
-  std::int32_t node = -1;
-  if (!drawn || !drawn[t * n_all + first + i])
-    for (node = static_cast<std::int32_t>(nodes.tree_offset[t]); nodes.feature[node] >= 0;) {
-      const std::int32_t left = nodes.left[node], right = nodes.right[node];   // on their way while the cell is read
-      node = rows.goes_left(nodes, first + i, node) ? left : right;
+// Of n rows, beginning with `first`; what is added up, and whether a tree passes over a row.
+struct RowSums {
+  std::int64_t first, n;
+  double* out;
+  std::int64_t stride;
+  double divisor;              // 1: sums
+  const std::uint8_t* drawn;   // null, or by tree and row
+  std::int64_t n_all;          // rows of `drawn`
+  __device__ bool passes(std::int64_t t, std::int64_t i) const { return drawn && drawn[t * n_all + first + i]; }
+};
+
+// The number of the leaf that a row reaches. The first n_near nodes of the tree are at `near`. Bound by the latency of
+// two dependent reads a level.
+template <class Node, class CellOf>
+__device__ std::uint32_t leaf_of(const Node* near, std::int64_t n_near, const Node* nodes, NodeLinks links,
+                                 const CellOf& cell_of) {
+  for (std::uint32_t at = 0;;) {
+    const Node node = at < n_near ? near[at] : nodes[at];
+    const std::uint32_t column = node.column(links);
+    if (column == links.leaf) return node.number();
+    at = node.left(links) + (cell_of(column) <= node.cut ? 0U : 1U);
+  }
+}
+
+template <class Node>
+__device__ void add_leaf(const PackedView<Node>& trees, std::uint32_t number, double* sums, std::int64_t step) {
+  const auto n_classes = static_cast<std::uint32_t>(trees.n_classes);
+  if (number < n_classes) {
+    sums[number * step] += 1.0;
+    return;
+  }
+  const double* const values = trees.values + static_cast<std::int64_t>(number - n_classes) * trees.n_outputs;
+  for (std::int32_t c = 0; c < trees.n_outputs; ++c) sums[c * step] += values[c];
+}
+
+// Cells of the block's rows, column after column, so that the lanes of a warp read different banks whatever columns
+// they ask for. Warps take 8 rows and 4 columns at a time where the cells of a row lie together.
+template <class Rows, class Cell>
+__device__ void load_cells(const Rows& rows, std::int64_t first, std::int64_t n, std::uint32_t n_cols, Cell* cells) {
+  const int threads = static_cast<int>(blockDim.x), own = static_cast<int>(threadIdx.x);
+  if constexpr (Rows::kAreTogether) {
+    for (int i = own / 4; i < n && i < threads; i += threads / 4)
+      for (std::uint32_t j = own % 4; j < n_cols; j += 4) cells[j * threads + i] = rows.cell(first + i, j);
+  } else if (own < n) {
+    for (std::uint32_t j = 0; j < n_cols; ++j) cells[j * threads + own] = rows.cell(first + own, j);
+  }
+}
+
+// A thread a row. Each block reads all nodes once; a visit of a node and a cell in shared memory takes its banks about
+// 8 cycles a warp, which is what bounds it.
+template <class Node, class Rows, bool kSharesCells>
+__global__ void __launch_bounds__(512)
+    walk_rows(PackedView<Node> trees, Rows rows, RowSums of, std::int64_t cache_nodes, bool shares_sums) {
+  using Cell = typename Node::Cell;
+  KEDGE_DYNAMIC_SHARED(Node, cache);
+  const int threads = static_cast<int>(blockDim.x), own = static_cast<int>(threadIdx.x);
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * threads, i = begin + own;
+  const NodeLinks links = trees.links;
+  // Nodes, sums, cells: what has 8 bytes comes before what may have 4.
+  auto* const shared_sums = reinterpret_cast<double*>(cache + cache_nodes);
+  auto* const cells = reinterpret_cast<Cell*>(shared_sums + (shares_sums ? trees.n_outputs * threads : 0));
+  if constexpr (kSharesCells) load_cells(rows, of.first + begin, of.n - begin, links.leaf, cells);
+  double* const sums = shares_sums ? shared_sums + own : of.out + i * of.stride;
+  const std::int64_t step = shares_sums ? threads : 1;
+  for (std::int32_t c = 0; c < trees.n_outputs && i < of.n; ++c) sums[c * step] = 0;
+  const auto cell_of = [&](std::uint32_t column) {
+    if constexpr (kSharesCells) return cells[column * static_cast<std::uint32_t>(threads) + own];
+    else return rows.cell(of.first + i, column);
+  };
+  for (std::int32_t g = 0; g < trees.n_groups; ++g) {
+    const TreeGroup group = trees.groups[g];
+    __syncthreads();
+    for (std::int64_t k = own; k < group.n_cached; k += threads) cache[k] = trees.nodes[group.begin + k];
+    __syncthreads();
+    for (std::int32_t t = group.first; t < group.last && i < of.n; ++t) {
+      if (of.passes(t, i)) continue;
+      const std::int64_t root = trees.root[t], before = root - group.begin;
+      const std::uint32_t number = leaf_of(cache + before, group.n_cached - before, trees.nodes + root, links, cell_of);
+      add_leaf(trees, number, sums, step);
     }
-  leaves[t * n + i] = node;
-}
-
-// Each row's outputs, summed over its leaves in the order of the trees, an output a thread; means unless sums are added
-// to.
-static __global__ void sum_leaves(NodesView nodes, const std::int32_t* leaves, std::int64_t n, bool adds, double* out,
-                                  std::int64_t stride) {
-  const std::int32_t n_outputs = nodes.n_classes > 0 ? nodes.n_classes : 1;
-  const std::int64_t item = own_item(), i = item / n_outputs, c = item % n_outputs;
-  if (i >= n) return;
-  const double* const values = nodes.n_classes > 0 ? nodes.value : nodes.mean;
-  double sum = adds ? out[i * stride + c] : 0;
-  for (std::int64_t t = 0; t < nodes.n_trees; ++t) {
-    const std::int32_t leaf = leaves[t * n + i];
-    if (leaf >= 0) sum += values[std::int64_t{leaf} * n_outputs + c];
   }
-  out[i * stride + c] = adds ? sum : sum / static_cast<double>(nodes.n_trees);
+  for (std::int32_t c = 0; c < trees.n_outputs && i < of.n; ++c)
+    of.out[i * of.stride + c] = sums[c * step] / of.divisor;
 }
 
-template <class T>
-Array<T> upload(CudaRuntime& runtime, const std::vector<T>& host) {
-  return Array<T>(runtime, std::span<const T>(host));
+// The leaf of each row in each tree, leaves[t * n + i].
+template <class Node, class Rows>
+__global__ void find_leaves(PackedView<Node> trees, Rows rows, RowSums of, std::uint32_t* leaves) {
+  const std::int64_t i = own_item(), t = block_y();
+  if (i >= of.n || t >= trees.n_trees) return;
+  std::uint32_t number = kNoLeaf;
+  if (!of.passes(t, i))
+    number = leaf_of<Node>(nullptr, 0, trees.nodes + trees.root[t], trees.links,
+                           [&](std::uint32_t column) { return rows.cell(of.first + i, column); });
+  leaves[t * of.n + i] = number;
 }
 
-// drawn: null, or n_trees x rows; trees that drew a row are then passed over, and what is there is added to.
-template <class Rows>
-void sum_rows(CudaRuntime& runtime, const DeviceForest& forest, const Rows& rows, const std::uint8_t* drawn, MatrixView<double> out) {
-  const std::int64_t chunk = std::clamp<std::int64_t>(kMostLeaves / std::max<std::int64_t>(1, forest.n_trees), 1,
-                                                      std::max<std::int64_t>(1, out.rows));
-  Array<std::int32_t> leaves(runtime, chunk * forest.n_trees);
-  for (std::int64_t first = 0; first < out.rows; first += chunk) {
-    const std::int64_t n = std::min(chunk, out.rows - first);
-    KEDGE_LAUNCH(runtime, find_leaves<Rows>,
-                 tall_grid(runtime, blocks_for(n, kThreads), static_cast<unsigned>(forest.n_trees)), kThreads, 0,
-                 view_of(forest), rows, first, n, drawn, out.rows, leaves.data());
-    KEDGE_LAUNCH(runtime, sum_leaves, blocks_for(n * std::max(1, forest.n_classes), kThreads), kThreads, 0,
-                 view_of(forest), leaves.data(), n, drawn != nullptr, raw(out) + first * out.stride, out.stride);
+// Each row's outputs, summed over its leaves in the order of the trees, an output a thread.
+template <class Node>
+__global__ void sum_leaves(PackedView<Node> trees, const std::uint32_t* leaves, RowSums of) {
+  const std::int64_t item = own_item(), i = item / trees.n_outputs, c = item % trees.n_outputs;
+  if (i >= of.n) return;
+  const auto n_classes = static_cast<std::uint32_t>(trees.n_classes);
+  double sum = 0;
+  for (std::int64_t t = 0; t < trees.n_trees; ++t) {
+    const std::uint32_t number = leaves[t * of.n + i];
+    if (number == kNoLeaf) continue;
+    if (number < n_classes) sum += number == c ? 1.0 : 0.0;
+    else sum += trees.values[static_cast<std::int64_t>(number - n_classes) * trees.n_outputs + c];
+  }
+  of.out[i * of.stride + c] = sum / of.divisor;
+}
+
+template <class Node, class Rows>
+void sum_many(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, const RowSums& of) {
+  const BlockPlan& plan = packed.plan();
+  const unsigned blocks = blocks_for(of.n, plan.threads);
+  if (plan.shares_cells)
+    KEDGE_LAUNCH(runtime, (walk_rows<Node, Rows, true>), blocks, plan.threads, plan.shared_bytes, packed.view(), rows,
+                 of, plan.cache_nodes, plan.shares_sums);
+  else
+    KEDGE_LAUNCH(runtime, (walk_rows<Node, Rows, false>), blocks, plan.threads, plan.shared_bytes, packed.view(), rows,
+                 of, plan.cache_nodes, plan.shares_sums);
+}
+
+template <class Node, class Rows>
+void sum_few(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, RowSums of) {
+  const PackedView<Node> view = packed.view();
+  const std::int64_t n = of.n;
+  const std::int64_t chunk = std::clamp<std::int64_t>(kMostLeaves / std::max<std::int64_t>(1, view.n_trees), 1, n);
+  Array<std::uint32_t> leaves(runtime, chunk * view.n_trees);
+  double* const out = of.out;
+  for (std::int64_t first = 0; first < n; first += chunk) {
+    of.first = first, of.n = std::min(chunk, n - first), of.out = out + first * of.stride;
+    KEDGE_LAUNCH(runtime, (find_leaves<Node, Rows>),
+                 tall_grid(runtime, blocks_for(of.n, kThreads), static_cast<unsigned>(view.n_trees)), kThreads, 0, view,
+                 rows, of, leaves.data());
+    KEDGE_LAUNCH(runtime, sum_leaves<Node>, blocks_for(of.n * view.n_outputs, kThreads), kThreads, 0, view,
+                 leaves.data(), of);
   }
 }
 
-}  // namespace
-
-DeviceForest::DeviceForest(CudaRuntime& runtime, const Forest& forest)
-    : tree_offset(upload(runtime, forest.tree_offset)), feature(upload(runtime, forest.feature)), left(upload(runtime, forest.left)),
-      right(upload(runtime, forest.right)), bin(upload(runtime, forest.bin)), threshold(upload(runtime, forest.threshold)),
-      value(upload(runtime, forest.value)), mean(upload(runtime, forest.mean)), n_trees(static_cast<std::int64_t>(forest.tree_offset.size()) - 1),
-      n_classes(forest.n_classes) {}
-
-void predict_codes(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                   MatrixView<double> out) {
-  sum_rows(runtime, forest, CodeRows{raw(table.codes), table.n_rows, rows.empty() ? nullptr : raw(rows)}, nullptr, out);
+template <class Node, class Rows>
+void sum_rows(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, const RowSums& of) {
+  if (of.n == 0) return;
+  if (of.n >= kManyRows * runtime.multiprocessors() && packed.plan().threads > 0) sum_many(runtime, packed, rows, of);
+  else sum_few(runtime, packed, rows, of);
 }
 
-template <class T>
-void predict_values(CudaRuntime& runtime, const DeviceForest& forest, MatrixView<const T> X, MatrixView<double> out) {
-  sum_rows(runtime, forest, ValueRows<T>{raw(X), X.stride}, nullptr, out);
-}
-template void predict_values<float>(CudaRuntime&, const DeviceForest&, MatrixView<const float>, MatrixView<double>);
-template void predict_values<double>(CudaRuntime&, const DeviceForest&, MatrixView<const double>, MatrixView<double>);
+}   // namespace
 
-void add_out_of_bag(CudaRuntime& runtime, const DeviceForest& forest, const BinnedTable& table, VectorView<const std::int32_t> rows,
-                    const std::uint8_t* drawn, MatrixView<double> sums) {
-  sum_rows(runtime, forest, CodeRows{raw(table.codes), table.n_rows, rows.empty() ? nullptr : raw(rows)}, drawn, sums);
+const PackedTrees<NarrowTreeNode>* ReadyTrees::narrow(Form& form, bool by_bins) const {
+  if (!form.is_packed) {
+    form.is_packed = true;
+    if (PackedTrees<NarrowTreeNode>::fits(forest_))
+      form.narrow = std::make_unique<PackedTrees<NarrowTreeNode>>(runtime_, forest_, by_bins);
+    else form.wide = std::make_unique<PackedTrees<WideTreeNode>>(runtime_, forest_, by_bins);
+  }
+  return form.narrow.get();
 }
 
-}  // namespace kedge::engine
+void ReadyTrees::sum_codes(const BinnedTable& table, VectorView<const std::int32_t> rows, const std::uint8_t* drawn,
+                           MatrixView<double> out) const {
+  const std::int32_t* const of_table = rows.empty() ? nullptr : raw(rows);
+  const double divisor = drawn ? 1.0 : static_cast<double>(forest_.n_trees());
+  const RowSums of{0, out.rows, raw(out), out.stride, divisor, drawn, out.rows};
+  if (const auto* packed = narrow(codes_, true))
+    return sum_rows(runtime_, *packed, CodeRows<float>{raw(table.codes), table.n_rows, of_table}, of);
+  sum_rows(runtime_, *codes_.wide, CodeRows<double>{raw(table.codes), table.n_rows, of_table}, of);
+}
+
+void ReadyTrees::predict(MatrixView<const float> X, MatrixView<double> out) const {
+  const RowSums of{0, out.rows, raw(out), out.stride, static_cast<double>(forest_.n_trees()), nullptr, 0};
+  if (const auto* packed = narrow(values_, false))
+    return sum_rows(runtime_, *packed, ValueRows<float, float>{raw(X), X.stride}, of);
+  sum_rows(runtime_, *values_.wide, ValueRows<float, double>{raw(X), X.stride}, of);
+}
+
+void ReadyTrees::predict(MatrixView<const double> X, MatrixView<double> out) const {
+  const RowSums of{0, out.rows, raw(out), out.stride, static_cast<double>(forest_.n_trees()), nullptr, 0};
+  if (!values_.wide) values_.wide = std::make_unique<PackedTrees<WideTreeNode>>(runtime_, forest_, false);
+  sum_rows(runtime_, *values_.wide, ValueRows<double, double>{raw(X), X.stride}, of);
+}
+
+}   // namespace kedge::engine
