@@ -57,11 +57,20 @@ cuda12() {
   cmake --build "build/$preset"
 }
 
-# arrow [PRESET]: the programs of that preset with kedge-arrow, which reads Parquet and Arrow files. pyarrow's headers and libraries (160 MB) lie in
-# build/arrow and are fetched once. The wheel is of one version of Python; which one runs pip does not matter.
+# arrow [PRESET]: the programs of that preset with kedge-arrow, which reads Parquet and Arrow files, and its test.
 arrow() {
-  local preset=$1 place=build/arrow wanted=cmake/arrow/requirements.txt
+  local place=build/arrow
   install_packages "${packages[@]}"
+  build_arrow "$1" kedge-arrow kedged kedge kedge-worker
+  "$place/venv/bin/pip" install --quiet pyarrow==26.0.1 polars pandas duckdb fastparquet || { say "PyPI does not answer: its test is passed over"; return 0; }
+  say "files of pyarrow, polars, duckdb and fastparquet beside the CSV of the same"
+  KEDGE_BIN=$PWD/build/$1/bin "$place/venv/bin/python" tests/integration/arrow_test.py
+}
+
+# build_arrow PRESET TARGET...: with kedge-arrow. pyarrow's headers and libraries (160 MB) lie in build/arrow and are fetched once. The wheel is of one
+# version of Python; which one runs pip does not matter.
+build_arrow() {
+  local preset=$1 place=build/arrow wanted=cmake/arrow/requirements.txt; shift
   if ! cmp -s "$wanted" "$place/requirements.txt"; then
     say "fetching Arrow's headers and libraries from PyPI"
     rm -rf "$place"
@@ -73,10 +82,15 @@ arrow() {
   say "configuring build/$preset"
   cmake --preset "$preset" -DKEDGE_ARROW="$PWD/$place/pyarrow" >/dev/null
   say "building build/$preset"
-  cmake --build "build/$preset" --target kedge-arrow kedged kedge kedge-worker
-  "$place/venv/bin/pip" install --quiet pyarrow==26.0.1 polars pandas || { say "PyPI does not answer: its test is passed over"; return 0; }
-  say "files of pyarrow and polars beside the CSV of the same"
-  KEDGE_BIN=$PWD/build/$preset/bin "$place/venv/bin/python" tests/integration/arrow_test.py
+  cmake --build "build/$preset" --target "$@"
+}
+
+# image_arrow PRESET: what an image has for Parquet and Arrow files, in build/PRESET/arrow.
+image_arrow() {
+  install_packages "${packages[@]}"
+  build_arrow "$1" kedge-arrow
+  rm -rf "build/$1/arrow"
+  cmake --install "build/$1" --component arrow --prefix "build/$1/arrow" --strip >/dev/null
 }
 
 run_tests() {
@@ -133,6 +147,7 @@ images() {
   may_be_root || { say "no images: only root can start a Docker engine"; return; }
   # RUNLEVEL: the packages are to start no service. In a shell of its own, since a refusal ends it.
   (RUNLEVEL=1 install_packages docker.io mmdebstrap) || { say "no images: Debian's docker.io and mmdebstrap cannot be installed"; return; }
+  [ ! -f "build/$1/CMakeCache.txt" ] || image_arrow "$1" || say "no image with kedge-arrow"
   say "the images from build/$1, with a Docker engine of their own"
   as_root env BIN="build/$1/bin" KEDGE_DOCKER_BASE="$PWD/build/images/debian.tar" PATH="$PATH" docker/build_test.sh || [ $? = 77 ]
 }
@@ -296,6 +311,7 @@ wheels() {
   local dist=$PWD/build/wheels/dist venv=$PWD/build/wheels/venv test projects=(client/python packaging/wheels/server)
   export KEDGE_BIN=$PWD/build/$1/bin
   build "$1" kedged kedge kedge-worker
+  build_arrow "$1" kedge-arrow || say "no kedge-arrow in the wheel"
   if [ ! -x "$venv/bin/pyright" ]; then
     say "installing what builds and checks wheels from PyPI"
     python3 -m venv "$venv"
@@ -330,8 +346,8 @@ build_wheels() {   # build_wheels PROJECT...; with dist and venv of wheels(). Pu
   done
   mkdir -p "$dist"
   cp build/wheels/built/*-none-any.whl "$dist"
-  # CUDA's libraries come from NVIDIA's wheels, and the driver's from the system.
-  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude 'libcublas*.so.*' --exclude 'libcusolver*.so.*' --wheel-dir "$dist" build/wheels/built/*-linux_x86_64.whl
+  # CUDA's libraries come from NVIDIA's wheels, the driver's from the system, Arrow's from pyarrow's wheel.
+  PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude 'libcublas*.so.*' --exclude 'libcusolver*.so.*' --exclude 'libarrow.so.*' --exclude 'libparquet.so.*' --wheel-dir "$dist" build/wheels/built/*-linux_x86_64.whl
 }
 
 # neighbours: libraries that take scikit-learn's objects, with objects that a server has fitted, in an environment of their own.
@@ -375,6 +391,7 @@ case "${1:-}" in
   build) shift; build "${@:-release}" ;;
   cuda12) cuda12 "${2:-release}" ;;
   arrow) arrow "${2:-release}" ;;
+  image-arrow) image_arrow "${2:-release}" ;;   # for docker/*.Dockerfile
   test) shift; run_tests "$@" ;;
   sanitize) shift; sanitize "$@" ;;
   demo) demo ;;

@@ -21,13 +21,18 @@ since_ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
 lap_began=$(date +%s%N)
 lap() { echo "[$(since_ms "$lap_began") ms] $*"; lap_began=$(date +%s%N); }
 
-# build_image NAME DOCKERFILE BASE CUDA PROGRAM...: from a context of the programs alone.
+# What ./run.sh images lays beside BIN for images that read Parquet; without it there is no such image.
+arrow_files=$bin/../arrow with_arrow=no
+[ ! -x "$arrow_files/bin/kedge-arrow" ] || with_arrow=yes
+
+# build_image NAME DOCKERFILE BASE CUDA ARROW PROGRAM...: from a context of the programs alone.
 build_image() {
-  local name=$1 dockerfile=$2 base=$3 cuda=$4 context=$work/context; shift 4
+  local name=$1 dockerfile=$2 base=$3 cuda=$4 arrow=$5 context=$work/context; shift 5
   rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
+  [ "$arrow" = no ] || cp -r "$arrow_files" "$context/build/release/arrow"
   cp "${@/#/$bin/}" "$context/build/release/bin/"
   cp docker/collect.sh "$context/docker/"
-  docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt --build-arg CUDA="$cuda" -t "$name" "$context" >"$work/build.log" 2>&1 ||
+  docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt --build-arg CUDA="$cuda" --build-arg ARROW="$arrow" -t "$name" "$context" >"$work/build.log" 2>&1 ||
     { tail -30 "$work/build.log"; exit 1; }
   rm -rf "$context"
   [ "$(docker inspect -f '{{.Config.User}}' "$name")" = 10001:10001 ]
@@ -92,12 +97,33 @@ logged() { docker logs server 2>&1 | sed -n "s/.*$1=//p"; }
 
 client() {   # client TOKEN ARGUMENTS...: the command in a container of its own
   local with=$1; shift
-  docker run --rm --network host --read-only --cap-drop ALL -v "$PWD/examples:/examples:ro" --tmpfs /tmp -e KEDGE_STATE_DIR=/tmp/state \
+  docker run --rm --network host --read-only --cap-drop ALL -v "$PWD/examples:/examples:ro" -v "$PWD/tests/support/parquet:/parquet:ro" --tmpfs /tmp -e KEDGE_STATE_DIR=/tmp/state \
     -e KEDGE_URL=https://127.0.0.1:5399 -e KEDGE_PIN="$pin" -e KEDGE_TOKEN="$with" --entrypoint /kedge/kedge $cpu_image "$@"
 }
 
+# try_parquet: a job on a Parquet file, or, without the reader, a sentence.
+try_parquet() {
+  if [ "$with_arrow" = yes ]; then
+    client "$token" data add /parquet/iris.parquet
+    client "$token" run /parquet/iris.json
+  else
+    ! client "$token" data add /parquet/iris.parquet 2>"$work/refused.txt" || { echo "a Parquet file is read without kedge-arrow"; exit 1; }
+    grep -q 'kedge-arrow is not installed' "$work/refused.txt"
+  fi
+}
+
+# try_slim_image: without kedge-arrow, where the other one has it. Its contents and size.
+try_slim_image() {
+  local image=kedge/server-cpu:test-slim
+  build_image $image docker/server-cpu.Dockerfile debian:bookworm-slim none no kedge kedged kedge-worker
+  check_contents $image
+  DOCKER=docker sh docker/sizes.sh $image
+  docker rmi $image >/dev/null
+  lap "CPU image without kedge-arrow built"
+}
+
 try_cpu_image() {
-  build_image $cpu_image docker/server-cpu.Dockerfile debian:bookworm-slim none kedge kedged kedge-worker
+  build_image $cpu_image docker/server-cpu.Dockerfile debian:bookworm-slim none $with_arrow kedge kedged kedge-worker
   check_contents $cpu_image
   lap "CPU image built"
   DOCKER=docker sh docker/sizes.sh $cpu_image | tee "$work/sizes.txt"
@@ -108,6 +134,7 @@ try_cpu_image() {
   wait_for "HEALTHCHECK" docker_says_healthy
   echo "HEALTHCHECK says healthy $(since_ms "$started") ms after docker run began"
   client "$token" run /examples/iris.json
+  try_parquet
   if client wrong jobs 2>"$work/refused.txt"; then echo "a wrong token is let in"; exit 1; fi
   grep -q UNAUTHENTICATED "$work/refused.txt"
   docker restart -t 20 server >/dev/null   # the certificate and the token are those of the first start
@@ -134,7 +161,7 @@ try_cuda_image() {
   [ -f "$bin/$2" ] || { echo "no image for CUDA $1: $bin has no $2"; return 0; }
   [ -d "$3" ] || { echo "no image for CUDA $1: $3 is not there"; return 0; }
   build_cuda_base "$2" "$3" "$4"
-  build_image "$image" docker/server.Dockerfile kedge/cuda-base:test "$1" kedge kedged kedge-worker kedge-gpu-check "$2"
+  build_image "$image" docker/server.Dockerfile kedge/cuda-base:test "$1" $with_arrow kedge kedged kedge-worker kedge-gpu-check "$2"
   check_contents "$image"
   lap "image for CUDA $1 built"
   DOCKER=docker COMPRESS=${COMPRESS_CUDA:-no} sh docker/sizes.sh "$image"
@@ -160,6 +187,7 @@ lap "base made"
 context_configures
 lap "the sources are all in the context"
 try_cpu_image
+[ $with_arrow = no ] || try_slim_image
 KEDGE_BIN=$bin KEDGE_DOCKER_NETWORK=host KEDGE_IMAGE=$cpu_image python3 tests/provisioning/docker_test.py || exit 1   # here it may not skip itself
 lap "machines that are containers"
 try_cuda_image 13 libkedge_cuda.so "$(cuda_toolkit)/lib64" /usr/local/cuda/lib64

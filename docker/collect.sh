@@ -1,14 +1,20 @@
 #!/bin/sh
-# collect.sh PROGRAMS IMAGE: lays out the root of an image: the programs, what they load by ldd, certificates, a user, an empty data folder.
+# collect.sh PROGRAMS IMAGE [ARROW]: lays out the root of an image: the programs, what they load by ldd, certificates, a user, an empty data folder.
+# ARROW: what CMake installs of the component arrow, or an empty folder.
 set -eu
-programs=$1 image=$2
+programs=$1 image=$2 arrow=${3:-}
 mkdir -p "$image/kedge" "$image/etc/ssl/certs" "$image/data" "$image/tmp" "$image/lib64"
 for file in "$programs"/*; do
   strip -o "$image/kedge/$(basename "$file")" "$file"
 done
+# Beside the programs, where the reader finds its libraries.
+if [ -d "$arrow/bin" ]; then
+  cp "$arrow"/bin/kedge-arrow "$arrow"/lib*/kedge/*.so.* "$image/kedge/"
+  mkdir -p "$image/usr/share/doc" && cp -r "$arrow/share/doc/kedge-arrow" "$image/usr/share/doc/"
+fi
 # Under the path by which the loader looks for them. The driver's library is the host's.
 for file in "$image"/kedge/*; do ldd "$file"; done | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*ld-linux[^ ]*\).*/\1/p' |
-  grep -v libcuda.so | sort -u | while read -r library; do
+  grep -v -e libcuda.so -e "^$image/" | sort -u | while read -r library; do
   mkdir -p "$image$(dirname "$library")"
   cp -L "$library" "$image$library"
 done

@@ -14,6 +14,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ("kedged", "kedge", "kedge-worker")
 BACKEND = "libkedge_cuda.so"
+READER = "kedge-arrow"   # of Parquet and Arrow files; in the wheel where it has been built
+# Of pyarrow's wheel in site-packages/pyarrow, seen from site-packages/kedge_server/bin.
+ARROW_LIBRARIES = "$ORIGIN/../../pyarrow"
 # CUDA's libraries in site-packages/nvidia/cu13/lib, seen from site-packages/kedge_server/lib. The worker looks in ../lib for the backend.
 CUDA_LIBRARIES = "$ORIGIN/../../nvidia/cu13/lib"
 # Debian's packages of what is compiled or linked statically into the programs; auditwheel writes a list of the libraries that it adds.
@@ -31,9 +34,10 @@ class CustomBuildHook(BuildHookInterface):
             files = {strip(binaries / name, made / name): f"kedge_server/bin/{name}" for name in PROGRAMS}
             build_data["sbom_files"].append(write_sbom(made / "compiled-in.cdx.json", self.metadata.version))
             files |= licences([binaries / name for name in PROGRAMS])
+            if (binaries / READER).is_file():
+                files |= {set_rpath(strip(binaries / READER, made / READER), ARROW_LIBRARIES): f"kedge_server/bin/{READER}"}
         else:
-            library = strip(binaries / BACKEND, made / BACKEND)
-            subprocess.run(["patchelf", "--force-rpath", "--set-rpath", CUDA_LIBRARIES, library], check=True)
+            library = set_rpath(strip(binaries / BACKEND, made / BACKEND), CUDA_LIBRARIES)
             files = {library: f"kedge_server/lib/{BACKEND}"}
         build_data["force_include"].update({str(file): place for file, place in files.items()})
 
@@ -46,6 +50,11 @@ def strip(program: Path, to: Path) -> Path:
         raise SystemExit(f"there is no {program}: ./run.sh build makes it, KEDGE_BIN names another folder")
     subprocess.run(["strip", "--strip-unneeded", "-o", to, program], check=True)
     return to
+
+
+def set_rpath(file: Path, place: str) -> Path:
+    subprocess.run(["patchelf", "--force-rpath", "--set-rpath", place, file], check=True)
+    return file
 
 
 def output(*command: str | Path) -> str:

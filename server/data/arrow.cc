@@ -43,6 +43,7 @@ constexpr int kChannelFd = 3;
 constexpr std::int64_t kMemory = std::int64_t{2} << 30;       // of the reader, beside the two files
 constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20;   // that any file may become
 constexpr int kPatience = 100;                                // times 10 ms
+constexpr int kLoaderFailed = 127;                            // the exit code of ld.so
 constexpr std::string_view kProgram = "kedge-arrow";
 
 class File {
@@ -143,15 +144,17 @@ class Reader {
       }
     }
     pid_ = -1;
+    lacks_libraries_ = WIFEXITED(status) && WEXITSTATUS(status) == kLoaderFailed;
     if (WIFSIGNALED(status)) return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     return fmt::format("exit code {}", WEXITSTATUS(status));
   }
   void note_closed() { has_closed_ = true; }
+  bool lacks_libraries() const { return lacks_libraries_; }   // once it has ended
 
  private:
   int socket_ = -1;
   pid_t pid_ = -1;
-  bool has_closed_ = false;
+  bool has_closed_ = false, lacks_libraries_ = false;
 };
 
 fs::path reader_program(const std::string& source) {
@@ -194,10 +197,15 @@ class ArrowParser {
   [[noreturn]] void throw_end() {
     if (request_.parallel.stop.stop_requested()) throw Error(ErrorCode::kCancelled, "the job was cancelled");
     reader_.note_closed();
+    const std::string end = reader_.end();
+    require(!reader_.lacks_libraries(), ErrorCode::kInvalidValue,
+            "{} is a Parquet or Arrow file, and {} does not find Arrow's libraries: pip install 'kedge-server[arrow]' "
+            "brings those of the wheel; or send CSV, NPY or NPZ",
+            request_.source, kProgram);
     throw Error(ErrorCode::kDatasetCorrupt,
                 fmt::format("{}: the process that reads it ended with {}; the file is damaged, or needs more than {} "
                             "bytes of memory",
-                            request_.source, reader_.end(), kMemory));
+                            request_.source, end, kMemory));
   }
 
   ArrowMessage receive() {

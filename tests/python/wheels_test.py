@@ -15,11 +15,24 @@ from packaging.utils import parse_wheel_filename
 
 DIST = pathlib.Path(os.environ["KEDGE_WHEELS"])
 PROGRAMS = {"kedged", "kedge", "kedge-worker"}
+READER = "kedge-arrow"   # of Parquet and Arrow files, where it has been built
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 JOB = """
 import kedge
 with kedge.server() as session:
     job = session.submit(kedge.builtin("iris"), ["StandardScaler", "LogisticRegression"], kedge.fit())
     print(session.info()["version"], job.model().predict([[5.1, 3.5, 1.4, 0.2]])[0])
+"""
+
+PARQUET_JOB = """
+import sys, kedge
+with kedge.server() as session:
+    try:
+        session.upload("iris.parquet", sys.argv[1])
+        result = session.run(kedge.stored("iris.parquet").select(target="species"), ["StandardScaler", "LogisticRegression"], kedge.cross_validate(cv=5))
+        print("accuracy", result.mean("accuracy"))
+    except kedge.KedgeError as error:
+        print(error)
 """
 
 
@@ -53,7 +66,7 @@ class Wheels(unittest.TestCase):
         with zipfile.ZipFile(wheel("kedge_server")) as file:
             modes = {pathlib.Path(one.filename).name: one.external_attr >> 16 & 0o111
                      for one in file.infolist() if re.fullmatch(r"kedge_server/bin/.+", one.filename)}
-            self.assertEqual(modes, dict.fromkeys(PROGRAMS, 0o111))
+            self.assertEqual(modes, dict.fromkeys(PROGRAMS | (modes.keys() & {READER}), 0o111))
             lists = {pathlib.Path(name).name: json.loads(file.read(name)) for name in file.namelist() if name.endswith(".cdx.json")}
             self.assertEqual(set(lists), {"auditwheel.cdx.json", "compiled-in.cdx.json"})
             named = {component["name"] for component in lists["auditwheel.cdx.json"]["components"]}
@@ -84,6 +97,27 @@ class Wheels(unittest.TestCase):
                 outside = {line.split()[0] for line in loaded.splitlines() if "=> /lib" in line or "=> /usr" in line}
                 self.assertLessEqual(outside, {f"lib{one}" for one in ("c.so.6", "m.so.6", "stdc++.so.6", "gcc_s.so.1", "z.so.1", "resolv.so.2", "dl.so.2")})
             self.assertEqual(run("kedge", "up", "--provider", "local", "--dry-run").count("local"), 1)
+
+    def test_parquet_needs_the_extra_and_nothing_else(self):
+        with zipfile.ZipFile(wheel("kedge_server")) as file:
+            if f"kedge_server/bin/{READER}" not in file.namelist():
+                self.skipTest("kedge-arrow was not built")
+            [metadata] = [name for name in file.namelist() if name.endswith(".dist-info/METADATA")]
+            pinned = (ROOT / "cmake/arrow/requirements.txt").read_text().splitlines()[1].split()[0]
+            self.assertIn(f"Requires-Dist: {pinned}; extra == 'arrow'", file.read(metadata).decode())
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+            bin = pathlib.Path(folder) / "bin"
+            here = {**{name: value for name, value in os.environ.items() if not name.startswith(("KEDGE_", "PYTHONPATH"))}, "PATH": "/usr/bin:/bin", "HOME": folder}
+
+            def say(*wheels):
+                subprocess.run([bin / "pip", "install", "--quiet", *wheels], check=True)
+                done = subprocess.run([bin / "python", "-c", PARQUET_JOB, ROOT / "tests/support/parquet/iris.parquet"],
+                                      env=here, capture_output=True, text=True, cwd=folder)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                return done.stdout
+            self.assertIn("pip install 'kedge-server[arrow]'", say(str(wheel("kedge_ml")), str(wheel("kedge_server"))))
+            self.assertRegex(say(f"{wheel('kedge_server')}[arrow]"), r"^accuracy 0\.9")
 
 
 if __name__ == "__main__":
