@@ -31,6 +31,58 @@ void check_full_tree_knows_its_rows(Probe<T>& probe) {
   probe.expect_near(by_values.to_table(), expected, 1, "shares from values");
 }
 
+// Mean outputs of one row by the plainest walk, in the order of the trees.
+std::vector<double> walked(const engine::Forest& forest, const std::vector<double>& x) {
+  const std::int64_t k = forest.n_outputs();
+  std::vector<double> sums(static_cast<std::size_t>(k));
+  for (std::int64_t t = 0; t < forest.n_trees(); ++t) {
+    std::int64_t node = forest.tree_offset[t];
+    while (forest.feature[node] >= 0)
+      node = x[forest.feature[node]] <= forest.threshold[node] ? forest.left[node] : forest.right[node];
+    for (std::int64_t c = 0; c < k; ++c)
+      sums[c] += forest.n_classes > 0 ? forest.value[node * k + c] : forest.mean[node];
+  }
+  for (double& sum : sums) sum /= static_cast<double>(forest.n_trees());
+  return sums;
+}
+
+// Shape: rows x columns that are asked, k classes or 0; more rows than a GPU takes one by one. The trees are grown on the
+// first rows. Leaves of several rows, so that some have several classes.
+template <class T>
+void check_predicts_many_rows(Probe<T>& probe) {
+  const auto [n, n_cols, k] = probe.shape();
+  const std::int64_t fitted = std::min<std::int64_t>(n, 300);
+  const Table x = probe.numbers(n, n_cols, 1);
+  const Padded<T> X(probe.memory(), x);
+  const auto y = probe.codes(fitted, std::max(1, k), 3);
+  const auto labels = probe.upload(y);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < fitted && k == 0; ++i) values.push_back(x.at(i, 0) / 3 + 0.1 * static_cast<double>(i % 7));
+  const engine::MatrixView<const T> all = X.view();
+  const engine::BinnedTable table = probe.trees().bin({all.data, fitted, n_cols, all.stride});
+  engine::ForestOptions options{.n_trees = 3, .max_features = 2, .min_samples_leaf = 2, .seed = 12};
+  const engine::Forest forest = probe.trees().grow(table, {}, {k, labels.view(), values, {}}, options, {}, {});
+  const auto ready = probe.trees().prepare(forest);
+  std::vector<std::int32_t> rows;
+  for (std::int64_t i = 0; i < n; ++i) rows.push_back(static_cast<std::int32_t>((i * 7) % fitted));
+  const auto chosen = probe.upload(rows);
+  Padded<double> by_values(probe.memory(), n, forest.n_outputs()), by_codes(probe.memory(), n, forest.n_outputs());
+  ready->predict(all, by_values.view());
+  ready->predict(table, chosen.view(), by_codes.view());
+  Table expected(n, forest.n_outputs()), of_rows(n, forest.n_outputs());
+  const auto row_of = [&](std::int64_t i) {
+    std::vector<double> row;
+    for (std::int64_t j = 0; j < n_cols; ++j) row.push_back(static_cast<double>(static_cast<T>(x.at(i, j))));
+    return walked(forest, row);
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::vector<double> means = row_of(i), again = row_of(rows[i]);
+    for (std::int64_t c = 0; c < forest.n_outputs(); ++c) expected.at(i, c) = means[c], of_rows.at(i, c) = again[c];
+  }
+  probe.expect_near(by_values.to_table(), expected, 1, "means from values");
+  probe.expect_near(by_codes.to_table(), of_rows, 1, "means from codes");
+}
+
 void expect_same(const engine::Forest& a, const engine::Forest& b) {
   EXPECT_EQ(a.tree_offset, b.tree_offset);
   EXPECT_EQ(a.feature, b.feature);
@@ -87,6 +139,10 @@ std::vector<Row<T>> tree_rows() {
   using enum engine::Splitter;
   const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {200, 7, 4}}, values = {{9, 3, 0}, {90, 5, 0}, {1300, 4, 0}};
   return {{"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
+          {"predict_many_rows",
+           kExact,
+           &check_predicts_many_rows<T>,
+           {{1, 3, 2}, {600, 3, 0}, {600, 3, 60}, {600, 230, 2}, {17000, 4, 3}}},
           {"random_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kRandom, false>, classes},
           {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes},
           {"values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, false>, values},
