@@ -46,8 +46,8 @@ std::vector<double> walked(const engine::Forest& forest, const std::vector<doubl
   return sums;
 }
 
-// Shape: rows x columns that are asked, k classes or 0; more rows than a GPU takes one by one. The trees are grown on the
-// first rows. Leaves of several rows, so that some have several classes.
+// Shape: rows x columns that are asked, k classes or 0; more rows than a GPU takes one by one. The trees are grown on
+// the first rows. Leaves of several rows, so that some have several classes.
 template <class T>
 void check_predicts_many_rows(Probe<T>& probe) {
   const auto [n, n_cols, k] = probe.shape();
@@ -57,7 +57,8 @@ void check_predicts_many_rows(Probe<T>& probe) {
   const auto y = probe.codes(fitted, std::max(1, k), 3);
   const auto labels = probe.upload(y);
   std::vector<double> values;
-  for (std::int64_t i = 0; i < fitted && k == 0; ++i) values.push_back(x.at(i, 0) / 3 + 0.1 * static_cast<double>(i % 7));
+  for (std::int64_t i = 0; i < fitted && k == 0; ++i)
+    values.push_back(x.at(i, 0) / 3 + 0.1 * static_cast<double>(i % 7));
   const engine::MatrixView<const T> all = X.view();
   const engine::BinnedTable table = probe.trees().bin({all.data, fitted, n_cols, all.stride});
   engine::ForestOptions options{.n_trees = 3, .max_features = 2, .min_samples_leaf = 2, .seed = 12};
@@ -138,19 +139,20 @@ std::vector<Row<T>> tree_rows() {
   using enum engine::Criterion;
   using enum engine::Splitter;
   const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {200, 7, 4}}, values = {{9, 3, 0}, {90, 5, 0}, {1300, 4, 0}};
-  return {{"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
-          {"predict_many_rows",
-           kExact,
-           &check_predicts_many_rows<T>,
-           {{1, 3, 2}, {600, 3, 0}, {600, 3, 60}, {600, 230, 2}, {17000, 4, 3}}},
-          {"random_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kRandom, false>, classes},
-          {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes},
-          {"values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, false>, values},
-          {"random_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kRandom, false>, values},
-          {"weighted_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, true>, values},
-          {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values},
-          {"weighted_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kBest, true>, classes},
-          {"random_weighted_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, true>, classes}};
+  return {
+      {"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
+      {"predict_many_rows",
+       kExact,
+       &check_predicts_many_rows<T>,
+       {{1, 3, 2}, {600, 3, 0}, {600, 3, 60}, {600, 230, 2}, {17000, 4, 3}}},
+      {"random_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kRandom, false>, classes},
+      {"random_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, false>, classes},
+      {"values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, false>, values},
+      {"random_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kRandom, false>, values},
+      {"weighted_values", kExact, &check_grows_the_forest_of_the_host<T, kSquaredError, kBest, true>, values},
+      {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values},
+      {"weighted_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kBest, true>, classes},
+      {"random_weighted_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, true>, classes}};
 }
 
 template std::vector<Row<float>> tree_rows();

@@ -49,19 +49,15 @@ BlockPlan plan_of(const CudaRuntime& runtime, const Forest& forest) {
                      nodes = forest.n_nodes() * static_cast<std::int64_t>(sizeof(Node));
   const std::int64_t row_cells = forest.n_cols * static_cast<std::int64_t>(sizeof(typename Node::Cell)),
                      row_sums = forest.n_outputs() * static_cast<std::int64_t>(sizeof(double));
-  const auto made = [&](int threads, bool cells, bool sums) {
-    const std::int64_t of_rows = threads * ((cells ? row_cells : 0) + (sums ? row_sums : 0));
-    const std::int64_t cache = std::min(nodes, half - of_rows);
-    if (cache < std::min(nodes, kLeastCache)) return BlockPlan{};
-    const std::int64_t n = cache / static_cast<std::int64_t>(sizeof(Node));
-    return BlockPlan{threads, cells, sums, n,
-                     static_cast<std::size_t>(of_rows + n * static_cast<std::int64_t>(sizeof(Node)))};
-  };
-  for (const int threads : {512, 256, 128})
-    if (const BlockPlan plan = made(threads, true, true); plan.threads > 0) return plan;
-  for (const int threads : {512, 256})
-    if (const BlockPlan plan = made(threads, false, true); plan.threads > 0) return plan;
-  return made(256, false, false);
+  for (const bool shares_sums : {true, false})
+    for (const int threads : {512, 256, 128}) {
+      const std::int64_t of_rows = threads * (row_cells + (shares_sums ? row_sums : 0));
+      const std::int64_t cache = std::min(nodes, half - of_rows);
+      if (cache < std::min(nodes, kLeastCache)) continue;
+      const std::int64_t n = cache / static_cast<std::int64_t>(sizeof(Node));
+      return {threads, shares_sums, n, static_cast<std::size_t>(of_rows + n * static_cast<std::int64_t>(sizeof(Node)))};
+    }
+  return {};
 }
 
 std::vector<TreeGroup> groups_of(const Forest& forest, std::int64_t cache_nodes) {

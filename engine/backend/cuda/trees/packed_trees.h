@@ -82,8 +82,8 @@ struct PackedView {
 
 // How a block that takes many rows uses its shared memory.
 struct BlockPlan {
-  int threads = 0;   // and rows
-  bool shares_cells = false, shares_sums = false;
+  int threads = 0;   // and rows; 0: rows are too wide
+  bool shares_sums = false;
   std::int64_t cache_nodes = 0;
   std::size_t shared_bytes = 0;
 };

@@ -1,6 +1,6 @@
-// Running rows through a forest on the device. Many rows: a thread takes a row through all trees, whose nodes come
-// through shared memory. Few: a thread for each row and tree, and then one for each sum. Either adds up the trees in
-// order, so that the sums are those of the CPU.
+// Running rows through a forest on the device. Many narrow rows: a thread takes a row through all trees, whose nodes
+// come through shared memory. Wide ones, and fewer: a thread for each row and tree, and then one for each sum. A few: a
+// block a row. All add up the trees in order, so that the sums are those of the CPU.
 #include <algorithm>
 
 #include "engine/backend/cuda/launch.cuh"
@@ -13,9 +13,13 @@ namespace kedge::engine {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr std::int64_t kMostLeaves = std::int64_t{1} << 24;   // found by one launch
-constexpr std::int64_t kManyRows = 128;                       // a multiprocessor: enough for a thread a row
-constexpr std::uint32_t kNoLeaf = 0xffffffff;                 // the tree drew the row
+constexpr std::int64_t kMostLeaves = std::int64_t{1}
+                                     << 22;                  // found by one launch: they stay in the second-level cache
+constexpr std::int64_t kMostCells = std::int64_t{1} << 23;   // that a launch may read: they stay there, too
+constexpr std::int64_t kLeastRows = 4096;                    // of a launch, so that it is worth it
+constexpr std::int64_t kFewRows = 16;                        // a multiprocessor: a block each
+constexpr std::int64_t kManyRows = 128;                      // a multiprocessor: enough for a thread a row
+constexpr std::uint32_t kNoLeaf = 0xffffffff;                // the tree drew the row
 
 template <class Cell>
 struct CodeRows {
@@ -86,7 +90,7 @@ __device__ void load_cells(const Rows& rows, std::int64_t first, std::int64_t n,
 
 // A thread a row. Each block reads all nodes once; a visit of a node and a cell in shared memory takes its banks about
 // 8 cycles a warp, which is what bounds it.
-template <class Node, class Rows, bool kSharesCells>
+template <class Node, class Rows>
 __global__ void __launch_bounds__(512)
     walk_rows(PackedView<Node> trees, Rows rows, RowSums of, std::int64_t cache_nodes, bool shares_sums) {
   using Cell = typename Node::Cell;
@@ -97,14 +101,11 @@ __global__ void __launch_bounds__(512)
   // Nodes, sums, cells: what has 8 bytes comes before what may have 4.
   auto* const shared_sums = reinterpret_cast<double*>(cache + cache_nodes);
   auto* const cells = reinterpret_cast<Cell*>(shared_sums + (shares_sums ? trees.n_outputs * threads : 0));
-  if constexpr (kSharesCells) load_cells(rows, of.first + begin, of.n - begin, links.leaf, cells);
+  load_cells(rows, of.first + begin, of.n - begin, links.leaf, cells);
   double* const sums = shares_sums ? shared_sums + own : of.out + i * of.stride;
   const std::int64_t step = shares_sums ? threads : 1;
   for (std::int32_t c = 0; c < trees.n_outputs && i < of.n; ++c) sums[c * step] = 0;
-  const auto cell_of = [&](std::uint32_t column) {
-    if constexpr (kSharesCells) return cells[column * static_cast<std::uint32_t>(threads) + own];
-    else return rows.cell(of.first + i, column);
-  };
+  const auto cell_of = [&](std::uint32_t column) { return cells[column * static_cast<std::uint32_t>(threads) + own]; };
   for (std::int32_t g = 0; g < trees.n_groups; ++g) {
     const TreeGroup group = trees.groups[g];
     __syncthreads();
@@ -133,39 +134,73 @@ __global__ void find_leaves(PackedView<Node> trees, Rows rows, RowSums of, std::
   leaves[t * of.n + i] = number;
 }
 
-// Each row's outputs, summed over its leaves in the order of the trees, an output a thread.
+// `sum` and output c of the leaves of n trees, in their order. Some are read at once: their places are not known
+// before.
+template <class Node, class NumberOf>
+__device__ double add_leaves(const PackedView<Node>& trees, double sum, std::int64_t n, std::int64_t c,
+                             const NumberOf& number_of) {
+  constexpr int kAtOnce = 8;
+  const auto n_classes = static_cast<std::uint32_t>(trees.n_classes);
+  for (std::int64_t t = 0; t < n; t += kAtOnce) {
+    double adds[kAtOnce];   // 0, which changes no sum, where there is no leaf
+    KEDGE_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t number = t + k < n ? number_of(t + k) : kNoLeaf;
+      if (number == kNoLeaf) adds[k] = 0;
+      else if (number < n_classes) adds[k] = number == c ? 1.0 : 0.0;
+      else adds[k] = trees.values[static_cast<std::int64_t>(number - n_classes) * trees.n_outputs + c];
+    }
+    KEDGE_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) sum += adds[k];
+  }
+  return sum;
+}
+
+// Each row's outputs, an output a thread.
 template <class Node>
 __global__ void sum_leaves(PackedView<Node> trees, const std::uint32_t* leaves, RowSums of) {
   const std::int64_t item = own_item(), i = item / trees.n_outputs, c = item % trees.n_outputs;
   if (i >= of.n) return;
-  const auto n_classes = static_cast<std::uint32_t>(trees.n_classes);
-  double sum = 0;
-  for (std::int64_t t = 0; t < trees.n_trees; ++t) {
-    const std::uint32_t number = leaves[t * of.n + i];
-    if (number == kNoLeaf) continue;
-    if (number < n_classes) sum += number == c ? 1.0 : 0.0;
-    else sum += trees.values[static_cast<std::int64_t>(number - n_classes) * trees.n_outputs + c];
+  const auto number_of = [&](std::int64_t t) { return leaves[t * of.n + i]; };
+  of.out[i * of.stride + c] = add_leaves(trees, 0.0, trees.n_trees, c, number_of) / of.divisor;
+}
+
+// A block a row: a thread finds a leaf, then a thread adds up an output. One launch, for what a server is asked.
+template <class Node, class Rows>
+__global__ void walk_row(PackedView<Node> trees, Rows rows, RowSums of) {
+  __shared__ std::uint32_t numbers[kThreads];
+  const int own = static_cast<int>(threadIdx.x);
+  const std::int64_t i = blockIdx.x;
+  double* const out = of.out + i * of.stride;
+  for (std::int64_t first = 0; first < trees.n_trees; first += kThreads) {
+    const std::int64_t t = first + own, n = min(static_cast<std::int64_t>(kThreads), trees.n_trees - first);
+    std::uint32_t number = kNoLeaf;
+    if (own < n && !of.passes(t, i))
+      number = leaf_of<Node>(nullptr, 0, trees.nodes + trees.root[t], trees.links,
+                             [&](std::uint32_t column) { return rows.cell(of.first + i, column); });
+    __syncthreads();   // the numbers before are read
+    numbers[own] = number;
+    __syncthreads();
+    for (std::int32_t c = own; c < trees.n_outputs; c += kThreads)
+      out[c] = add_leaves(trees, first > 0 ? out[c] : 0.0, n, c, [&](std::int64_t k) { return numbers[k]; });
   }
-  of.out[i * of.stride + c] = sum / of.divisor;
+  for (std::int32_t c = own; c < trees.n_outputs; c += kThreads) out[c] /= of.divisor;   // its own sums
 }
 
 template <class Node, class Rows>
 void sum_many(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, const RowSums& of) {
   const BlockPlan& plan = packed.plan();
-  const unsigned blocks = blocks_for(of.n, plan.threads);
-  if (plan.shares_cells)
-    KEDGE_LAUNCH(runtime, (walk_rows<Node, Rows, true>), blocks, plan.threads, plan.shared_bytes, packed.view(), rows,
-                 of, plan.cache_nodes, plan.shares_sums);
-  else
-    KEDGE_LAUNCH(runtime, (walk_rows<Node, Rows, false>), blocks, plan.threads, plan.shared_bytes, packed.view(), rows,
-                 of, plan.cache_nodes, plan.shares_sums);
+  KEDGE_LAUNCH(runtime, (walk_rows<Node, Rows>), blocks_for(of.n, plan.threads), plan.threads, plan.shared_bytes,
+               packed.view(), rows, of, plan.cache_nodes, plan.shares_sums);
 }
 
 template <class Node, class Rows>
-void sum_few(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, RowSums of) {
+void sum_leaf_by_leaf(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, RowSums of) {
   const PackedView<Node> view = packed.view();
-  const std::int64_t n = of.n;
-  const std::int64_t chunk = std::clamp<std::int64_t>(kMostLeaves / std::max<std::int64_t>(1, view.n_trees), 1, n);
+  const std::int64_t n = of.n, n_cols = view.links.leaf;
+  const std::int64_t by_leaves = kMostLeaves / std::max<std::int64_t>(1, view.n_trees),
+                     by_cells = kMostCells / std::max<std::int64_t>(1, n_cols);
+  const std::int64_t chunk = std::min(n, std::max(kLeastRows, std::min(by_leaves, by_cells)));
   Array<std::uint32_t> leaves(runtime, chunk * view.n_trees);
   double* const out = of.out;
   for (std::int64_t first = 0; first < n; first += chunk) {
@@ -181,8 +216,12 @@ void sum_few(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& 
 template <class Node, class Rows>
 void sum_rows(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, const RowSums& of) {
   if (of.n == 0) return;
-  if (of.n >= kManyRows * runtime.multiprocessors() && packed.plan().threads > 0) sum_many(runtime, packed, rows, of);
-  else sum_few(runtime, packed, rows, of);
+  const std::int64_t blocks = runtime.multiprocessors();
+  const BlockPlan& plan = packed.plan();
+  if (of.n <= kFewRows * blocks)
+    KEDGE_LAUNCH(runtime, (walk_row<Node, Rows>), static_cast<unsigned>(of.n), kThreads, 0, packed.view(), rows, of);
+  else if (of.n >= kManyRows * blocks && plan.threads > 0) sum_many(runtime, packed, rows, of);
+  else sum_leaf_by_leaf(runtime, packed, rows, of);
 }
 
 }   // namespace
