@@ -8,14 +8,15 @@
 
 namespace kedge::engine {
 
-// The reader begins with kColumns and waits for kGo, which brings the file that it fills. Then come any number of
-// kProgress and one of the last three. After kNeedsFloat64 it waits for another kGo.
+// The reader begins with kColumns and waits for kGo, which brings the file that it fills. Then come kReads, any number
+// of kProgress and one of the last three. After kNeedsFloat64 it waits for another kGo.
 enum class ArrowSays : std::uint8_t {
-  kColumns,        // encode_meta() of what the file has: names, types, rows
-  kGo,             // an ArrowOutput, and the descriptor of the file with it
-  kProgress,       // two 64-bit integers: done, total
+  kColumns,    // encode_meta() of what the file has: names, types, rows
+  kGo,         // an ArrowOutput, a byte for each column, 1 where it is wanted, and the descriptor of the file with it
+  kReads,      // two 64-bit integers: bytes of the file that hold the wanted columns, of all
+  kProgress,   // two 64-bit integers: done, total
   kNeedsFloat64,   // a number is not exact in float32
-  kDone,           // encode_meta() once more: with categories, and how many cells are missing
+  kDone,           // encode_meta() of the wanted columns: with categories, and how many cells are missing
   kRefused         // a byte, the schema::ErrorCode, and what is wrong with the file in words
 };
 

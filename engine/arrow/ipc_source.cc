@@ -2,6 +2,7 @@
 #include <arrow/io/memory.h>
 #include <arrow/ipc/reader.h>
 
+#include <numeric>
 #include <utility>
 
 #include "engine/arrow/arrow_checks.h"
@@ -32,14 +33,20 @@ std::shared_ptr<arrow::ipc::RecordBatchFileReader> open_batches(std::string_view
   return checked(arrow::ipc::RecordBatchFileReader::Open(opened(file), read_options(std::move(fields))));
 }
 
-// The fields of the part. The bytes are as they were sent: offsets and dictionaries are checked before anything follows
-// them.
-void give(const arrow::RecordBatch& batch, const TablePart& part, const TableSource::Reader::Take& take) {
+// All that a batch has lies together, and is read together.
+std::int64_t share_of_bytes(std::string_view file, const std::vector<int>& fields) {
+  return fields.empty() ? 0 : static_cast<std::int64_t>(file.size());
+}
+
+// The fields of the part, which are `columns` of the batch. The bytes are as they were sent: offsets and dictionaries
+// are checked before anything follows them.
+void give(const arrow::RecordBatch& batch, const TablePart& part, const std::vector<int>& columns,
+          const TableSource::Reader::Take& take) {
   require(batch.num_rows() == part.n_rows, ErrorCode::kDatasetCorrupt, "batch {} has {} rows, it says {}", part.group,
           batch.num_rows(), part.n_rows);
   std::vector<std::shared_ptr<arrow::Array>> arrays;
-  for (const int field : part.fields) {
-    arrays.push_back(batch.column(field));
+  for (const int column : columns) {
+    arrays.push_back(batch.column(column));
     checked(arrays.back()->ValidateFull());
   }
   take(0, arrays);
@@ -79,19 +86,28 @@ class IpcFile final : public TableSource {
   }
   const arrow::Schema& schema() const override { return *schema_; }
   std::int64_t n_rows() const override { return batches_.n_rows(); }
+  std::int64_t bytes(const std::vector<int>& fields) const override { return share_of_bytes(file_, fields); }
   std::vector<TablePart> parts(const std::vector<int>& fields) const override { return batches_.parts(fields); }
   std::unique_ptr<Reader> reader() const override { return std::make_unique<FileReader>(file_); }
 
  private:
   class FileReader final : public Reader {
    public:
-    explicit FileReader(std::string_view file) : batches_(open_batches(file)) {}
+    explicit FileReader(std::string_view file) : file_(file) {}
+    // The parts of a file have the same fields, in the order of the schema. Others are not unpacked.
     void read(const TablePart& part, const Take& take) override {
+      if (!batches_) {
+        batches_ = open_batches(file_, part.fields);
+        columns_.resize(part.fields.size());
+        std::iota(columns_.begin(), columns_.end(), 0);
+      }
       const Batch batch = checked(batches_->ReadRecordBatch(part.group));
-      give(*batch, part, take);
+      give(*batch, part, columns_, take);
     }
 
    private:
+    const std::string_view file_;
+    std::vector<int> columns_;
     std::shared_ptr<arrow::ipc::RecordBatchFileReader> batches_;
   };
 
@@ -103,7 +119,7 @@ class IpcFile final : public TableSource {
 // Its batches lie in the file's bytes, or in memory where they are compressed.
 class IpcStream final : public TableSource {
  public:
-  explicit IpcStream(std::string_view file) {
+  explicit IpcStream(std::string_view file) : file_(file) {
     const auto stream = checked(arrow::ipc::RecordBatchStreamReader::Open(opened(file), read_options()));
     schema_ = stream->schema();
     for (Batch batch = checked(stream->Next()); batch; batch = checked(stream->Next())) {
@@ -113,6 +129,7 @@ class IpcStream final : public TableSource {
   }
   const arrow::Schema& schema() const override { return *schema_; }
   std::int64_t n_rows() const override { return batches_.n_rows(); }
+  std::int64_t bytes(const std::vector<int>& fields) const override { return share_of_bytes(file_, fields); }
   std::vector<TablePart> parts(const std::vector<int>& fields) const override { return batches_.parts(fields); }
   std::unique_ptr<Reader> reader() const override { return std::make_unique<StreamReader>(read_); }
 
@@ -121,13 +138,14 @@ class IpcStream final : public TableSource {
    public:
     explicit StreamReader(const std::vector<Batch>& batches) : batches_(batches) {}
     void read(const TablePart& part, const Take& take) override {
-      give(*batches_[static_cast<std::size_t>(part.group)], part, take);
+      give(*batches_[static_cast<std::size_t>(part.group)], part, part.fields, take);
     }
 
    private:
     const std::vector<Batch>& batches_;
   };
 
+  const std::string_view file_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<Batch> read_;
   Batches batches_;

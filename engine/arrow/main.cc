@@ -3,6 +3,7 @@
 // but the file and the values.
 #include <arrow/util/config.h>
 #include <fmt/core.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,13 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/arrow/channel.h"
 #include "engine/arrow/fill_table.h"
@@ -49,7 +54,7 @@ std::string_view map_input(int file) {
 class Output {
  public:
   explicit Output(const ArrowMessage& go) : file_(go.file) {
-    if (go.says != ArrowSays::kGo || go.body.size() != sizeof place_ || file_ < 0)
+    if (go.says != ArrowSays::kGo || go.body.size() < sizeof place_ || file_ < 0)
       throw Error(ErrorCode::kInternal, "kedged sent no file");
     std::memcpy(&place_, go.body.data(), sizeof place_);
     struct stat status{};
@@ -83,18 +88,49 @@ bool fill(const TableSource& source, DatasetMeta& meta, const ArrowMessage& go, 
                              : fill_table(source, meta, output.values<double>(), threads, report);
 }
 
+void send_numbers(ArrowChannel& channel, ArrowSays says, std::int64_t first, std::int64_t second) {
+  const std::int64_t numbers[] = {first, second};
+  channel.send(says, {reinterpret_cast<const char*>(numbers), sizeof numbers});
+}
+
+// Of all columns, those that the message wants have a place in the values; their fields.
+std::vector<int> choose_columns(const ArrowMessage& go, DatasetMeta& meta) {
+  const std::string_view wanted = std::string_view(go.body).substr(std::min(sizeof(ArrowOutput), go.body.size()));
+  if (wanted.size() != meta.columns.size()) throw Error(ErrorCode::kInternal, "kedged does not say which columns");
+  meta.n_values_columns = 0;
+  std::vector<int> fields;
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    std::int64_t& place = meta.columns[c].values_column;
+    if (place < 0) continue;
+    place = wanted[c] ? meta.n_values_columns++ : -1;
+    if (wanted[c]) fields.push_back(static_cast<int>(c));
+  }
+  return fields;
+}
+
+// What was filled, without the columns that are not wanted.
+std::string description_of(const ArrowMessage& go, DatasetMeta meta) {
+  std::size_t c = 0;
+  std::erase_if(meta.columns, [&](const ColumnInfo&) { return !go.body[sizeof(ArrowOutput) + c++]; });
+  return encode_meta(meta);
+}
+
 void serve(ArrowChannel& channel, int threads) {
-  const auto source = open_table(map_input(STDIN_FILENO));
-  DatasetMeta meta = columns_of(*source);
-  if (!channel.send(ArrowSays::kColumns, encode_meta(meta))) return;
+  const std::string_view file = map_input(STDIN_FILENO);
+  const auto file_bytes = static_cast<std::int64_t>(file.size());
+  const auto source = open_table(file);
+  const DatasetMeta columns = columns_of(*source);
+  if (!channel.send(ArrowSays::kColumns, encode_meta(columns))) return;
   const ReportPart report = [&channel](std::int64_t done, std::int64_t total) {
-    const std::int64_t numbers[] = {done, total};
-    channel.send(ArrowSays::kProgress, {reinterpret_cast<const char*>(numbers), sizeof numbers});
+    send_numbers(channel, ArrowSays::kProgress, done, total);
   };
   ArrowMessage go;
   while (channel.receive(go)) {
+    DatasetMeta meta = columns;
+    const std::vector<int> fields = choose_columns(go, meta);
+    send_numbers(channel, ArrowSays::kReads, source->bytes(fields), file_bytes);
     if (fill(*source, meta, go, threads, report)) {
-      channel.send(ArrowSays::kDone, encode_meta(meta));
+      channel.send(ArrowSays::kDone, description_of(go, std::move(meta)));
       return;
     }
     channel.send(ArrowSays::kNeedsFloat64, {});
@@ -117,6 +153,14 @@ void confine(std::int64_t memory) {
   deny_system_calls();
 }
 
+// Buffers of a few MiB come and go with each batch: the next one takes the pages of the last, which the kernel then
+// need not clear again.
+void keep_freed_memory() {
+  constexpr int kLargestKept = 32 << 20, kMostKept = 1 << 30;
+  ::mallopt(M_MMAP_THRESHOLD, kLargestKept);
+  ::mallopt(M_TRIM_THRESHOLD, kMostKept);
+}
+
 int run(std::int64_t memory, int threads) {
   ArrowChannel channel(kChannelFd);
   const auto refuse = [&](ErrorCode code, const std::string& why) {
@@ -124,6 +168,7 @@ int run(std::int64_t memory, int threads) {
   };
   const std::string no_room = fmt::format("its parts need more than {} bytes of memory", memory);
   try {
+    keep_freed_memory();
     confine(memory);
     serve(channel, threads);
     return EXIT_SUCCESS;

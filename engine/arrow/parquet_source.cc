@@ -53,6 +53,18 @@ class ParquetTable final : public TableSource {
   const arrow::Schema& schema() const override { return *schema_; }
   std::int64_t n_rows() const override { return n_rows_; }
 
+  std::int64_t bytes(const std::vector<int>& fields) const override {
+    std::int64_t total = 0;
+    for (int g = 0; g < metadata_->num_row_groups(); ++g) {
+      const auto group = metadata_->RowGroup(g);
+      for (const int field : fields) {
+        const int leaf = leaves_[static_cast<std::size_t>(field)];
+        if (leaf >= 0) total += group->ColumnChunk(leaf)->total_compressed_size();
+      }
+    }
+    return total;
+  }
+
   std::vector<TablePart> parts(const std::vector<int>& fields) const override {
     std::vector<TablePart> parts;
     for (std::size_t g = 0; g < first_rows_.size(); ++g) {

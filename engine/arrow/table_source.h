@@ -34,6 +34,8 @@ class TableSource {
   virtual ~TableSource() = default;
   virtual const arrow::Schema& schema() const = 0;
   virtual std::int64_t n_rows() const = 0;
+  // Bytes of the file that hold the values of these fields, packed as they are.
+  virtual std::int64_t bytes(const std::vector<int>& fields) const = 0;
   // All rows of these fields.
   virtual std::vector<TablePart> parts(const std::vector<int>& fields) const = 0;
   virtual std::unique_ptr<Reader> reader() const = 0;

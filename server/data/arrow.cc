@@ -182,6 +182,7 @@ class ArrowParser {
     engine::DatasetMeta meta = engine::decode_meta(receive(ArrowSays::kColumns).body, request_.source);
     check(meta);
     if (request_.describe) request_.describe(meta);
+    choose_columns(meta);
     if (auto done = fill(meta)) return *done;
     meta.is_float32 = false;
     if (auto done = fill(meta)) return *done;
@@ -245,6 +246,36 @@ class ArrowParser {
             ErrorCode::kInvalidValue, "{}: it becomes more than {} times as large as it is", source, kMostInflation);
   }
 
+  // Leaves what the request does not want out of `meta`.
+  void choose_columns(engine::DatasetMeta& meta) {
+    const auto is_there = [&](const std::string& name) { return meta.has_column(name); };
+    const auto absent = std::ranges::find_if_not(request_.columns, is_there);
+    require(absent == request_.columns.end() || !request_.needs_columns, ErrorCode::kBadData,
+            "{}: it has no column '{}'", request_.source, absent == request_.columns.end() ? "" : *absent);
+    const bool chooses = !request_.columns.empty() && absent == request_.columns.end();
+    const std::string target = request_.describe ? meta.target : meta.columns.back().name;
+    const auto is_wanted = [&](const std::string& name) {
+      return !chooses || name == target || std::ranges::find(request_.columns, name) != request_.columns.end();
+    };
+    n_columns_ = meta.columns.size();
+    wanted_.clear();
+    meta.n_values_columns = 0;
+    for (engine::ColumnInfo& column : meta.columns) {
+      wanted_ += static_cast<char>(is_wanted(column.name));
+      if (wanted_.back() && column.values_column >= 0) column.values_column = meta.n_values_columns++;
+    }
+    std::erase_if(meta.columns, [&](const engine::ColumnInfo& column) { return !is_wanted(column.name); });
+    std::erase_if(meta.ignored, [&](const std::string& name) { return !is_wanted(name); });
+  }
+
+  void note_bytes(std::string_view body, std::size_t n_wanted) const {
+    std::array<std::int64_t, 2> bytes{};
+    if (!request_.note || n_wanted == n_columns_ || body.size() != sizeof bytes) return;
+    std::memcpy(bytes.data(), body.data(), sizeof bytes);
+    request_.note(fmt::format("{}: {} of {} columns are read, {} of {} bytes", request_.source, n_wanted, n_columns_,
+                              bytes[0], bytes[1]));
+  }
+
   // Nothing: a number is not exact in float32.
   std::optional<engine::DatasetMeta> fill(const engine::DatasetMeta& meta) {
     engine::DatasetFileWriter writer(request_.output, meta);
@@ -254,12 +285,13 @@ class ArrowParser {
     const engine::ArrowOutput output{.offset = file_size_ - values, .is_float32 = meta.is_float32};
     {
       const File file(part, O_RDWR);
-      if (!channel_.send(ArrowSays::kGo, {reinterpret_cast<const char*>(&output), sizeof output}, file.get()))
-        throw_end();
+      const std::string body = std::string(reinterpret_cast<const char*>(&output), sizeof output) + wanted_;
+      if (!channel_.send(ArrowSays::kGo, body, file.get())) throw_end();
     }
     while (true) {
       const ArrowMessage message = receive();
       if (message.says == ArrowSays::kProgress) report(message.body);
+      else if (message.says == ArrowSays::kReads) note_bytes(message.body, meta.columns.size());
       else if (message.says == ArrowSays::kNeedsFloat64 && meta.is_float32) return std::nullopt;
       else if (message.says == ArrowSays::kDone)
         return finish(writer, engine::decode_meta(message.body, request_.source));
@@ -292,6 +324,8 @@ class ArrowParser {
   const ParseRequest& request_;
   const std::int64_t file_bytes_;
   std::int64_t file_size_ = 0;   // of what is written
+  std::size_t n_columns_ = 0;    // of the file
+  std::string wanted_;           // a byte for each, 1 where it is read
   Reader reader_;
   engine::ArrowChannel channel_;
 };

@@ -98,6 +98,17 @@ bool is_exact(const schema::DatasetRef& ref) {
   return true;
 }
 
+std::string columns_digest(const std::vector<std::string>& columns) {
+  std::string all;
+  for (const std::string& column : columns) all += fmt::format("{} {}\n", column.size(), column);
+  return crypto::hex_digest(crypto::DigestKind::kSha256, all).substr(0, 32);
+}
+
+std::vector<std::string> columns_wanted(const schema::DatasetRef& ref, const DataCaller& caller) {
+  const auto* const url = std::get_if<schema::UrlRef>(&ref.source);
+  return url && is_columnar(*url) ? caller.columns : std::vector<std::string>();
+}
+
 namespace {
 
 // Of the index.
@@ -130,7 +141,7 @@ struct DatasetCache::Impl {
   AcquiredDataset at_hand(KnownFile known) const { return {.path = store.path(known.file), .hold = std::move(known.hold)}; }
 
   std::string owner_of(const std::string& tenant) const { return options.by_tenant ? tenant_key(tenant) : std::string(); }
-  Keys keys_of(const schema::DatasetRef& ref, const std::string& tenant) const;
+  Keys keys_of(const schema::DatasetRef& ref, const DataCaller& caller) const;
   AcquiredDataset fetched_earlier(const Keys& keys, const schema::Error& error, const Emit& emit);
   void remember(const Keys& keys, const AcquiredDataset& acquired) const;
 
@@ -146,8 +157,13 @@ struct DatasetCache::Impl {
 };
 
 // A URL may be open to one tenant and closed to the next, so each has an entry of its own for it.
-Keys DatasetCache::Impl::keys_of(const schema::DatasetRef& ref, const std::string& tenant) const {
-  const std::string owner = owner_of(tenant), reference = reference_key(ref, options);
+// Other columns are another table: what is computed then depends on the job alone, not on what was read before.
+Keys DatasetCache::Impl::keys_of(const schema::DatasetRef& ref, const DataCaller& caller) const {
+  const std::string& tenant = caller.tenant;
+  std::string reference = reference_key(ref, options);
+  const std::vector<std::string> columns = columns_wanted(ref, caller);
+  if (!columns.empty()) reference += "\ncolumns " + columns_digest(columns);
+  const std::string owner = owner_of(tenant);
   Keys keys{.shared = owner.empty() ? reference : "tenant " + owner + "\n" + reference};
   const bool is_url = std::holds_alternative<schema::UrlRef>(ref.source) && !KEDGE_CONTROL("serve-urls-to-all");
   keys.own = is_url ? "fetched by " + tenant_key(tenant) + "\n" + keys.shared : keys.shared;
@@ -172,12 +188,13 @@ DatasetCache::~DatasetCache() = default;
 
 AcquiredDataset DatasetCache::acquire(const schema::DatasetRef& ref, const std::function<void(schema::EventBody)>& emit,
                                       std::stop_token stop, const DataCaller& caller) {
-  const Keys keys = impl_->keys_of(ref, caller.tenant);
+  const Keys keys = impl_->keys_of(ref, caller);
   if (is_exact(ref))
     if (auto known = impl_->store.find(keys.own)) return impl_->at_hand(std::move(*known));
-  const auto work = [this, ref, key = keys.shared, owner = impl_->owner_of(caller.tenant), trace = caller.trace](
+  const auto work = [this, ref, key = keys.shared, owner = impl_->owner_of(caller.tenant), caller](
                         const Emit& flight_emit, std::stop_token flight_stop) {
-    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit, flight_stop, trace, owner};
+    const SourceContext context{impl_->options, impl_->store, impl_->fetcher, flight_emit,
+                                flight_stop,    caller.trace, owner,          columns_wanted(ref, caller)};
     return std::visit([&](const auto& source) { return acquire_from(source, key, context); }, ref.source);
   };
   try {
@@ -202,18 +219,18 @@ AcquiredDataset DatasetCache::derived(AcquiredDataset from, const std::string& h
   return made;
 }
 
-bool DatasetCache::needs_network(const schema::DatasetRef& ref, const std::string& tenant) const {
+bool DatasetCache::needs_network(const schema::DatasetRef& ref, const DataCaller& caller) const {
   const bool is_remote = std::holds_alternative<schema::OpenmlRef>(ref.source) || std::holds_alternative<schema::UrlRef>(ref.source);
   if (!is_remote || !is_exact(ref)) return is_remote;
-  const auto known = impl_->store.index().find(impl_->keys_of(ref, tenant).own);
+  const auto known = impl_->store.index().find(impl_->keys_of(ref, caller).own);
   std::error_code unknown;
   return !known || !std::filesystem::exists(impl_->store.path(known->file), unknown);
 }
 
-std::optional<AcquiredDataset> DatasetCache::recall(const schema::DatasetRef& ref, const std::string& tenant) const {
+std::optional<AcquiredDataset> DatasetCache::recall(const schema::DatasetRef& ref, const DataCaller& caller) const {
   if (!is_exact(ref) || std::holds_alternative<schema::InlineRef>(ref.source)) return std::nullopt;   // whose text would be read for its key
   try {
-    if (auto known = impl_->store.recall(impl_->keys_of(ref, tenant).own)) return impl_->at_hand(std::move(*known));
+    if (auto known = impl_->store.recall(impl_->keys_of(ref, caller).own)) return impl_->at_hand(std::move(*known));
   } catch (const schema::Error&) {   // acquire() will say it
   }
   return std::nullopt;

@@ -37,6 +37,9 @@ struct DataOptions {
 struct DataCaller {
   std::string tenant;
   std::string trace = {};   // a traceparent (W3C), which goes with the requests; of calls that share a download that of the first
+  // Names of the columns that are needed beside the target, sorted (engine::columns_read()); empty: all. Of a Parquet
+  // or Arrow file behind a URL the others are then not read.
+  std::vector<std::string> columns = {};
 };
 
 // A data set that is ready. The file stays on disk at least as long as this value lives.
@@ -68,10 +71,10 @@ class DatasetCache {
                           const std::function<void(const std::filesystem::path& output)>& make, std::stop_token stop);
 
   // True if acquire() may need to ask another server. One look at the disk at most.
-  bool needs_network(const schema::DatasetRef& ref, const std::string& tenant) const;
+  bool needs_network(const schema::DatasetRef& ref, const DataCaller& caller) const;
 
   // What acquire() would return at once, if memory knows it: reads nothing from the disk. Empty says nothing; no errors.
-  std::optional<AcquiredDataset> recall(const schema::DatasetRef& ref, const std::string& tenant = {}) const;
+  std::optional<AcquiredDataset> recall(const schema::DatasetRef& ref, const DataCaller& caller = {}) const;
 
   void set_max_bytes(std::uintmax_t bytes);   // 0: no bound; holds from the next acquire() on
 

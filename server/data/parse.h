@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/dataset_file.h"
 #include "server/data/text_chunks.h"
@@ -20,6 +21,12 @@ struct ParseRequest {
   // May be empty. Called when all values are read, to change columns before they are written.
   std::function<void(engine::DatasetMeta&)> complete;
   ParallelOptions parallel;
+  // Of Parquet and Arrow, which can leave columns out: read only these, and the target that describe() has set or,
+  // without it, the last column. Empty: all. Where one is not there, `needs_columns` makes that an error, and otherwise
+  // all are read.
+  std::vector<std::string> columns = {};
+  bool needs_columns = false;
+  std::function<void(std::string)> note = {};   // may be empty; what a user may want to know, in words
 };
 
 // All write request.output, all or nothing. Values are float32 when every number is exact in it, otherwise float64.

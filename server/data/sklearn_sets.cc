@@ -12,6 +12,7 @@
 
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
+#include "server/data/mat_file.h"
 #include "server/data/upload_decoder.h"
 
 namespace kedge::server {
@@ -55,6 +56,35 @@ constexpr std::string_view kKddcup =
     "dst_host_srv_count,dst_host_same_srv_rate,dst_host_diff_srv_rate,dst_host_same_src_port_rate,dst_host_srv_diff_host_rate,"
     "dst_host_serror_rate,dst_host_srv_serror_rate,dst_host_rerror_rate,dst_host_srv_rerror_rate,labels";
 
+// Faces of 64 x 64 pixels, one a column of the matrix and each of them lying on its side; ten of each person. Numbers
+// are those of scikit-learn, float32 from 0 to 1.
+void olivetti_table(std::string_view file, const std::function<void(std::string_view)>& write) {
+  constexpr std::int64_t kSide = 64, kPixels = kSide * kSide, kFacesOfOne = 10;
+  const ByteMatrix faces = byte_matrix_of(file, "faces", "olivettifaces.mat");
+  require(faces.rows == kPixels && faces.columns > 0, ErrorCode::kDatasetCorrupt,
+          "olivettifaces.mat: faces of {} pixels, must have {}", faces.rows, kPixels);
+  const auto byte_at = [&](std::int64_t i) {
+    return static_cast<unsigned char>(faces.values[static_cast<std::size_t>(i)]);
+  };
+  unsigned char least = 255, most = 0;
+  for (std::int64_t i = 0; i < faces.rows * faces.columns; ++i)
+    least = std::min(least, byte_at(i)), most = std::max(most, byte_at(i));
+  require(most > least, ErrorCode::kDatasetCorrupt, "olivettifaces.mat: all pixels are {}", least);
+  const auto range = static_cast<float>(most - least);
+  std::string line;
+  for (std::int64_t p = 0; p < kPixels; ++p) line += fmt::format("pixel_{},", p);
+  write(line + "target\n");
+  for (std::int64_t face = 0; face < faces.columns; ++face) {
+    line.clear();
+    for (std::int64_t p = 0; p < kPixels; ++p) {
+      const std::int64_t turned = p % kSide * kSide + p / kSide;
+      const float value = static_cast<float>(byte_at(face * kPixels + turned) - least) / range;
+      line += fmt::format("{},", static_cast<double>(value));   // all digits, so that it is exact in float32
+    }
+    write(line + fmt::format("{}\n", face / kFacesOfOne));
+  }
+}
+
 constexpr std::array kSets{
     SklearnSet{.name = "california_housing",
                .address = "/files/5976036",
@@ -81,6 +111,13 @@ constexpr std::array kSets{
                .sha256 = "3b6c942aa0356c0ca35b7b595a26c89d343652c9db428893e7494f837b274292",
                .member = "",
                .header = kKddcup},
+    SklearnSet{.name = "olivetti_faces",
+               .address = "/files/5976027",
+               .file = "olivettifaces.mat",
+               .sha256 = "b612fb967f2dc77c9c62d3e1266e0c73d5fca46a4b8906c18e454d41af987794",
+               .member = "",
+               .header = "",
+               .make = olivetti_table},
 };
 
 // The bytes of a member of a tar archive, in the form that all tools write short names in.
@@ -102,7 +139,7 @@ class Csv {
  public:
   Csv(const std::filesystem::path& path, const SklearnSet& set, std::int64_t most_bytes)
       : path_(path), out_(path, std::ios::binary), set_(set), most_bytes_(most_bytes) {
-    out_ << set.header << '\n';
+    if (!set.header.empty()) out_ << set.header << '\n';
   }
   void write(std::string_view text) {
     written_ += static_cast<std::int64_t>(text.size());
@@ -177,7 +214,8 @@ const SklearnSet& sklearn_set(const std::string& url) {
 void write_sklearn_table(const SklearnSet& set, std::string_view file, const std::filesystem::path& path,
                          std::int64_t most_bytes) {
   Csv csv(path, set, most_bytes);
-  if (set.member.empty()) unpack(set, file, [&](std::string_view piece) { csv.write(piece); });
+  if (set.make) set.make(file, [&](std::string_view piece) { csv.write(piece); });
+  else if (set.member.empty()) unpack(set, file, [&](std::string_view piece) { csv.write(piece); });
   else write_member(set, file, csv);
   csv.finish();
 }

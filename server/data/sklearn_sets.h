@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ struct SklearnSet {
   std::string_view header;    // the names of the columns, the target last
   // Makes lines of `member` lines of the table; null: they are.
   std::string (*rewrite)(std::string_view line) = nullptr;
+  // Makes the whole table of the file, its header included; null: as above.
+  void (*make)(std::string_view file, const std::function<void(std::string_view)>& write) = nullptr;
 };
 
 // Errors: kInvalidValue for a name that is not there, with the nearest.

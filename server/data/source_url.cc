@@ -7,6 +7,8 @@
 
 #include "crypto/digest.h"
 #include "engine/core/require.h"
+#include "server/data/arrow.h"
+#include "server/data/cell.h"
 #include "server/data/hugging_face.h"
 #include "server/data/join_tables.h"
 #include "server/data/mapped_text.h"
@@ -21,12 +23,14 @@ namespace {
 using schema::UrlRef;
 
 // What else decides what the file of a data set is, beside the bytes.
-std::string manner_of(const UrlRef& ref) {
-  return crypto::hex_digest(crypto::DigestKind::kMd5, ref.format + "\n" + ref.target + "\n" + ref.url).substr(0, 8);
+std::string manner_of(const UrlRef& ref, const SourceContext& context) {
+  const std::string manner =
+      crypto::hex_digest(crypto::DigestKind::kMd5, ref.format + "\n" + ref.target + "\n" + ref.url).substr(0, 8);
+  return context.columns.empty() ? manner : manner + "-" + columns_digest(context.columns);
 }
 
 std::string file_name(const UrlRef& ref, const std::string& digest, const SourceContext& context) {
-  return context.file(fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner_of(ref)));
+  return context.file(fmt::format("url-{}-{}.kds", digest.substr(0, 40), manner_of(ref, context)));
 }
 
 FetchRequest fetch_request(const UrlRef& ref, const std::string& url, const SourceContext& context) {
@@ -44,6 +48,44 @@ std::function<void(engine::DatasetMeta&)> describe(const UrlRef& ref) {
     set_target(meta, ref.target, "dataset.url.target");
   };
 }
+
+std::function<void(std::string)> note(const SourceContext& context) {
+  return [&context](std::string message) { log(context.emit, "info", std::move(message)); };
+}
+
+// Parses the files of one table after each other. The first one decides whether columns are left out.
+class Parts {
+ public:
+  Parts(const UrlRef& ref, const SourceContext& context) : ref_(ref), context_(context), columns_(context.columns) {
+    if (!columns_.empty() && !ref.target.empty()) columns_.push_back(ref.target);
+  }
+
+  void add(const std::string& name, const std::filesystem::path& text) {
+    parsed_.push_back({context_.store.temporary_path()});
+    files_.push_back({name, parsed_.back().path});
+    parse_file(text, ref_.format,
+               {.source = name,
+                .output = parsed_.back().path,
+                .parallel = {.stop = context_.stop},
+                .columns = columns_,
+                .needs_columns = files_.size() > 1,
+                .note = note(context_)},
+               context_);
+    if (files_.size() > 1 || columns_.empty()) return;
+    const engine::DatasetFile first(parsed_.back().path);
+    if (!std::ranges::all_of(columns_, [&](const std::string& column) { return first.meta().has_column(column); }))
+      columns_.clear();
+  }
+
+  void join(const std::filesystem::path& output) const { join_tables(files_, output, describe(ref_)); }
+
+ private:
+  const UrlRef& ref_;
+  const SourceContext& context_;
+  std::vector<std::string> columns_;
+  std::deque<RemovedFile> parsed_;
+  std::vector<TablePartFile> files_;
+};
 
 // Of several files, with the keys of the store that has them.
 struct Listed {
@@ -82,8 +124,7 @@ class Files {
   }
 
   void make(const std::filesystem::path& output, AcquiredDataset& acquired) const {
-    std::deque<RemovedFile> parsed;
-    std::vector<TablePartFile> parts;
+    Parts parts(ref_, context_);
     std::int64_t done = 0;
     for (const ObjectInfo& file : found_.files) {
       const RemovedFile text{context_.store.temporary_path()};
@@ -100,14 +141,11 @@ class Files {
       acquired.download_seconds += download.seconds();
       done += file.bytes;
       const Stopwatch parse;
-      parsed.push_back({context_.store.temporary_path()});
-      parts.push_back({request.what, parsed.back().path});
-      parse_file(text.path, ref_.format,
-                 {.source = request.what, .output = parts.back().file, .parallel = {.stop = context_.stop}}, context_);
+      parts.add(request.what, text.path);
       acquired.parse_seconds += parse.seconds();
     }
     const Stopwatch join;
-    join_tables(parts, output, describe(ref_));
+    parts.join(output);
     acquired.parse_seconds += join.seconds();
     acquired.cold = true;
   }
@@ -164,16 +202,9 @@ class Addresses {
   }
 
   void make(const std::filesystem::path& output) const {
-    std::deque<RemovedFile> parsed;
-    std::vector<TablePartFile> parts;
-    for (std::size_t i = 0; i < urls_.size(); ++i) {
-      parsed.push_back({context_.store.temporary_path()});
-      parts.push_back({base_name(urls_[i]), parsed.back().path});
-      parse_file(texts_[i].path, ref_.format,
-                 {.source = parts.back().name, .output = parts.back().file, .parallel = {.stop = context_.stop}},
-                 context_);
-    }
-    join_tables(parts, output, describe(ref_));
+    Parts parts(ref_, context_);
+    for (std::size_t i = 0; i < urls_.size(); ++i) parts.add(base_name(urls_[i]), texts_[i].path);
+    parts.join(output);
   }
 
  private:
@@ -260,6 +291,15 @@ AcquiredDataset acquire_sklearn_set(const UrlRef& ref, const std::string& key, c
 
 }  // namespace
 
+bool is_columnar(const UrlRef& ref) {
+  if (is_arrow_format(ref.format)) return true;
+  const std::string name = base_name(ref.url);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return false;
+  const std::string ending = name.substr(dot + 1);
+  return is_arrow_format(ending) || same_ignoring_case(ending, "feather");
+}
+
 AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
   if (is_hub_url(ref.url) || (is_object_url(ref.url) && is_pattern(split_object_url(ref.url))))
     return acquire_files(ref, key, context);
@@ -276,8 +316,12 @@ AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const So
   acquired.path = context.store.path(file);
   const auto make = [&] {
     const Stopwatch parse;
-    const ParseRequest parsing{
-        .source = request.what, .output = acquired.path, .describe = describe(ref), .parallel = parse_options(context)};
+    const ParseRequest parsing{.source = request.what,
+                               .output = acquired.path,
+                               .describe = describe(ref),
+                               .parallel = parse_options(context),
+                               .columns = context.columns,
+                               .note = note(context)};
     parse_file(text.path, ref.format, parsing, context);
     acquired.parse_seconds = parse.seconds();
   };

@@ -3,6 +3,7 @@
 
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "schemas/dataset.h"
 #include "server/data/dataset_cache.h"
@@ -21,6 +22,7 @@ struct SourceContext {
   std::stop_token stop;
   std::string trace;   // of the job, or the first of those that wait together
   std::string owner;   // the tenant_key() of whose cache this is; empty: tenants share one
+  std::vector<std::string> columns = {};   // that are wanted; empty: all
 
   std::string key(const std::string& reference) const { return owner.empty() ? reference : "tenant " + owner + "\n" + reference; }
   std::string file(const std::string& name) const { return owner.empty() ? name : "tenant-" + owner + "-" + name; }
@@ -31,6 +33,13 @@ std::string reference_key(const schema::DatasetRef& ref, const DataOptions& opti
 
 // True when the key alone decides what the data is, so that an index entry needs no request.
 bool is_exact(const schema::DatasetRef& ref);
+
+// Whether it says by its format or its name that the file is Parquet or Arrow, of which columns can be left out.
+bool is_columnar(const schema::UrlRef& ref);
+
+// The columns that acquire() reads: those of the caller, where such a reference lets others be left out; empty: all.
+std::vector<std::string> columns_wanted(const schema::DatasetRef& ref, const DataCaller& caller);
+std::string columns_digest(const std::vector<std::string>& columns);
 
 // "stored-DIGEST.kds" for "sha256:DIGEST", which is what a StoredRef says once the server has accepted the job;
 // otherwise empty. `owner`: as in SourceContext; the name then says nothing about the content.

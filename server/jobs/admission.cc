@@ -10,6 +10,7 @@
 
 #include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
+#include "engine/table/columns_read.h"
 #include "schemas/error.h"
 #include "schemas/quota.h"
 #include "server/store/clock.h"
@@ -60,7 +61,7 @@ void Admission::recover(const TableLock& held) {
     const schema::DatasetRef dataset = std::move(open.dataset);
     const JobPointer job = job_of(std::move(open), now);
     table_.add(held, job);
-    job->supply = fetching_.supply_of(dataset, job->tenant);
+    job->supply = fetching_.supply_of(dataset, {.tenant = job->tenant});
     fetching_.add(held, job);
   }
   fetching_.start(held);
@@ -82,7 +83,9 @@ void Admission::submit(NewJob given, Submitter submitter) {
   KEDGE_FAIL_POINT("job.submit.before");
   const JobPointer job = job_of(given);
   job->ended = std::move(submitter.ended);
-  job->supply = fetching_.supply_of(given.job.spec.dataset, given.tenant);
+  const schema::JobSpec& spec = given.job.spec;
+  job->supply =
+      fetching_.supply_of(spec.dataset, {.tenant = given.tenant, .columns = engine::columns_read(spec.select)});
   // Behind others it shares a sync, which its run would only delay. Of two at once with one key both may begin, and one
   // is dropped.
   const bool may_begin =

@@ -8,6 +8,7 @@
 
 #include "engine/core/memory_reserve.h"
 #include "engine/faults/fail_point.h"
+#include "engine/table/columns_read.h"
 #include "engine/table/row_filter.h"
 #include "schemas/error.h"
 #include "server/data/flight.h"
@@ -36,10 +37,10 @@ void Fetching::set_limit(const TableLock&, std::size_t network_per_tenant) {
   network_.set_per_tenant(network_per_tenant);
 }
 
-Supply Fetching::supply_of(const schema::DatasetRef& ref, const std::string& tenant) const {
+Supply Fetching::supply_of(const schema::DatasetRef& ref, const DataCaller& caller) const {
   if (!source_.needs_network || KEDGE_CONTROL("share-no-fetches")) return Supply::kLocal;
   try {
-    return source_.needs_network(ref, tenant) ? Supply::kNetwork : Supply::kLocal;
+    return source_.needs_network(ref, caller) ? Supply::kNetwork : Supply::kLocal;
   } catch (const Error&) {   // a reference that cannot be: its fetch says why
     return Supply::kLocal;
   }
@@ -77,7 +78,9 @@ bool Fetching::takes_at_hand(const TableLock& held, const JobPointer& job) {
       engine::filters_rows(job->unsaved->select))
     return false;
   KEDGE_FAIL_POINT("job.fetch.before");
-  std::optional<AcquiredDataset> data = source_.recall(job->unsaved->dataset, job->tenant);
+  const schema::JobSpec& spec = *job->unsaved;
+  std::optional<AcquiredDataset> data =
+      source_.recall(spec.dataset, {.tenant = job->tenant, .columns = engine::columns_read(spec.select)});
   if (!data) return false;
   KEDGE_FAIL_POINT("job.fetch.after");
   table_.observer().data_acquired(data->cold);
@@ -97,8 +100,8 @@ void Fetching::fetch(const JobPointer& job) {
     if (!spec) throw Error(ErrorCode::kInternal, fmt::format("the job store has lost the spec of {}", job->id));
     if (const std::string* model = schema::model_of(spec->task); model && source_.check_model)
       source_.check_model(*model);
-    AcquiredDataset data =
-        source_.acquire(spec->dataset, emit, job->stop.get_token(), {.tenant = job->tenant, .trace = job->trace});
+    const DataCaller caller{.tenant = job->tenant, .trace = job->trace, .columns = engine::columns_read(spec->select)};
+    AcquiredDataset data = source_.acquire(spec->dataset, emit, job->stop.get_token(), caller);
     if (engine::filters_rows(spec->select)) data = source_.filter(spec->select, std::move(data), job->stop.get_token());
     KEDGE_FAIL_POINT("job.fetch.after");
     fetched(job, std::move(*spec), std::move(data));

@@ -27,8 +27,8 @@ struct DataSource {
   // The rows that the selection leaves, as a data set of their own. Errors: those of engine::write_filtered_rows().
   std::function<AcquiredDataset(const schema::Select&, AcquiredDataset, std::stop_token)> filter = {};
   // May be empty. The first is called under the table's lock.
-  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&, const std::string& tenant)> recall = {};
-  std::function<bool(const schema::DatasetRef&, const std::string& tenant)> needs_network = {};
+  std::function<std::optional<AcquiredDataset>(const schema::DatasetRef&, const DataCaller& caller)> recall = {};
+  std::function<bool(const schema::DatasetRef&, const DataCaller& caller)> needs_network = {};
   // Throws for a model that must not be used. May be empty.
   std::function<void(const std::string& model)> check_model = {};
 };
@@ -40,7 +40,7 @@ class Fetching {
   Fetching(Store& store, JobTable& table, Running& running, DataSource source);
 
   void set_limit(const TableLock&, std::size_t network_per_tenant);   // fetches at a time; 0: only the bound of all
-  Supply supply_of(const schema::DatasetRef& ref, const std::string& tenant) const;   // what its fetch needs
+  Supply supply_of(const schema::DatasetRef& ref, const DataCaller& caller) const;   // what its fetch needs
 
   void add(const TableLock&, const JobPointer& job);   // the job, which knows its supply, waits for its turn
   void start(const TableLock&);                        // as many fetches as there is room for

@@ -161,11 +161,11 @@ struct JobService::Impl {
       wired.data.filter = [this](const schema::Select& select, AcquiredDataset from, std::stop_token stop) {
         return filtered(*cache, select, std::move(from), std::move(stop));
       };
-      wired.data.recall = [this](const schema::DatasetRef& ref, const std::string& tenant) {
-        return cache->recall(ref, tenant);
+      wired.data.recall = [this](const schema::DatasetRef& ref, const DataCaller& caller) {
+        return cache->recall(ref, caller);
       };
-      wired.data.needs_network = [this](const schema::DatasetRef& ref, const std::string& tenant) {
-        return cache->needs_network(ref, tenant);
+      wired.data.needs_network = [this](const schema::DatasetRef& ref, const DataCaller& caller) {
+        return cache->needs_network(ref, caller);
       };
     }
     wired.bytes = &bytes;

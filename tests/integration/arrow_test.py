@@ -1,4 +1,4 @@
-"""Parquet and Arrow files of pyarrow and polars: the same table as the CSV of it; damaged and hostile files; a server without kedge-arrow.
+"""Parquet and Arrow files of pyarrow, polars, duckdb and fastparquet: the same table as the CSV of it; jobs that read some columns; damaged and hostile files; a server without kedge-arrow.
 What needs these packages or the program is skipped without them: `./run.sh arrow` has both."""
 import datetime
 import decimal
@@ -7,6 +7,7 @@ import http.server
 import io
 import pathlib
 import random
+import re
 import struct
 import sys
 import tempfile
@@ -27,6 +28,14 @@ try:
     MISSING = ""
 except ImportError as error:
     MISSING = f"{error.name} is not installed"
+try:
+    import duckdb
+except ImportError:
+    duckdb = None
+try:
+    import fastparquet
+except ImportError:
+    fastparquet = None
 if not MISSING and not (BIN / "kedge-arrow").exists():
     MISSING = "kedge-arrow is not built"
 
@@ -75,8 +84,9 @@ class Table:
         self.columns = [(c["name"], c["type"], c.get("missing", 0)) for c in preview["columns"]]
         self.preview = preview
         cells = size // info["rows"] if info["rows"] else 0
-        kept = [c for c in preview["columns"] if c["type"] != "text"]
-        self.dtype = "float32" if cells == 4 * len(kept) else "float64"
+        # Of a wide table the preview shows the first columns; those of the tests are then all kept.
+        kept = preview["nColumns"] - sum(c["type"] == "text" for c in preview["columns"])
+        self.dtype = "float32" if cells == 4 * kept else "float64"
         self.values = np.frombuffer(file, self.dtype, size // np.dtype(self.dtype).itemsize, offset).reshape(info["rows"], -1)
 
     def __getitem__(self, name):
@@ -149,6 +159,31 @@ class SameAsCsv(Server):
                 out = io.BytesIO()
                 write(out)
                 self.assert_same(self.table("t", out.getvalue()), self.csv)
+
+    @unittest.skipIf(duckdb is None, "duckdb is not installed")
+    def test_of_duckdb(self):
+        connection = duckdb.connect()
+        connection.register("t", self.arrow)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "t.parquet"
+            for codec in ("uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4_raw"):
+                for version in ("V1", "V2"):   # V2 writes numbers and texts as differences, and floats as streams of bytes
+                    for more in ("", ", ROW_GROUP_SIZE 2048", ", DICTIONARY_SIZE_LIMIT 1"):
+                        with self.subTest(codec=codec, version=version, more=more):
+                            connection.execute(f"COPY t TO '{path}' (FORMAT parquet, COMPRESSION {codec}, PARQUET_VERSION {version}{more})")
+                            self.assert_same(self.table("t", path.read_bytes()), self.csv)
+
+    @unittest.skipIf(fastparquet is None, "fastparquet is not installed")
+    def test_of_fastparquet(self):
+        texts = self.frame.assign(word=self.frame["word"].astype(object))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "t.parquet"
+            for codec in ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI", "LZ4_RAW"):
+                for table in (texts, texts.assign(word=texts["word"].astype("category"))):
+                    for groups in (None, [0, 1, 1700], 700):
+                        with self.subTest(codec=codec, word=str(table["word"].dtype), groups=groups):
+                            fastparquet.write(path, table, compression=codec, write_index=False, has_nulls=True, **({"row_group_offsets": groups} if groups else {}))
+                            self.assert_same(self.table("t", path.read_bytes()), self.csv)
 
     def test_of_arrow_files_and_streams(self):
         coded = self.arrow.set_column(3, "word", self.arrow["word"].dictionary_encode())
@@ -245,6 +280,87 @@ class Urls(Server):
 
 
 @unittest.skipIf(MISSING, MISSING)
+class SomeColumns(Server):
+    """Of a file behind a URL only what the selection names is read."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.table = pa.Table.from_pandas(frame(), preserve_index=False)
+        folder = pathlib.Path(cls.folder.name) / "web"
+        folder.mkdir()
+        (folder / "t.parquet").write_bytes(parquet_bytes(cls.table, row_group_size=800))
+        (folder / "t.feather").write_bytes(feather_bytes(cls.table, compression="zstd", chunksize=700))
+        for part in range(2):
+            (folder / f"part-{part}.parquet").write_bytes(parquet_bytes(cls.table.slice(part * 1500, 1500)))
+        (folder / "part-2.parquet").write_bytes(parquet_bytes(cls.table.drop_columns(["x"])))
+        quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+        cls.files = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(quiet, directory=folder))
+        threading.Thread(target=cls.files.serve_forever, daemon=True).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.files.shutdown()
+        cls.files.server_close()
+        super().tearDownClass()
+
+    def job(self, name, select, target="", steps=("StandardScaler", "LogisticRegression")):
+        url = {"url": f"http://127.0.0.1:{self.files.server_port}/{name}", **({"target": target} if target else {})}
+        return self.server.run(spec({"url": url}, select=select, steps=steps))
+
+    def read(self, job):
+        """What the job says of columns and bytes: (columns, of, bytes, of), or nothing."""
+        events = self.server.call("GET", f"/v1/jobs/{job['id']}/events").body.decode()
+        return [tuple(map(int, numbers)) for numbers in re.findall(r"(\d+) of (\d+) columns are read, (\d+) of (\d+) bytes", events)]
+
+    def test_the_answers_are_those_of_the_whole_table_for_fewer_bytes(self):
+        self.put("whole", parquet_bytes(self.table))
+        for select in ({"columns": ["x", "count"]}, {"columns": ["count"], "weights": "id"}, {"columns": ["x", "gaps"], "where": ["word == 'red'"], "dropna": True},
+                       {"columns": ["word", "x"], "types": {"id": "category"}}):
+            steps = ("StandardScaler", "LogisticRegression") if "word" not in select["columns"] else ("OneHotEncoder", "LogisticRegression")
+            wanted = self.server.run(spec({"stored": "whole"}, select=select, steps=steps))
+            for name in ("t.parquet", "t.feather", "part-[0-1].parquet"):
+                with self.subTest(select=select, name=name):
+                    got = self.job(name, select, steps=steps)
+                    self.assertEqual(got["state"], wanted["state"], got.get("error"))
+                    if got["state"] == "succeeded":
+                        self.assertEqual(got["result"]["scores"], wanted["result"]["scores"])
+
+    def test_bytes_are_those_of_the_columns(self):
+        [read] = self.read(self.job("t.parquet", {"columns": ["count"]}))
+        metadata = pq.ParquetFile(pathlib.Path(self.folder.name) / "web" / "t.parquet").metadata
+        sizes = {}
+        for group in range(metadata.num_row_groups):
+            for c in range(metadata.num_columns):
+                chunk = metadata.row_group(group).column(c)
+                sizes[chunk.path_in_schema] = sizes.get(chunk.path_in_schema, 0) + chunk.total_compressed_size
+        self.assertEqual(read[:3], (2, 6, sizes["count"] + sizes["y"]))   # y is the target
+        self.assertEqual(self.read(self.job("t.parquet", {})), [])        # all: nothing to say
+
+    def test_a_job_with_other_columns_has_its_own_table(self):
+        first = self.job("t.parquet", {"columns": ["gaps"], "dropna": True})
+        other = self.job("t.parquet", {"columns": ["id", "x"]})
+        again = self.job("t.parquet", {"columns": ["id", "x"]})
+        self.assertEqual([job["state"] for job in (first, other, again)], ["succeeded"] * 3)
+        self.assertEqual((other["result"]["nFeatures"], again["result"]["scores"]), (2, other["result"]["scores"]))
+        self.assertEqual(self.read(again), [])   # its server says that nothing has changed
+        self.assertEqual(self.job("t.parquet", {"columns": ["x", "count", "id"]})["result"]["nFeatures"], 3)
+
+    def test_the_target_may_be_any_column(self):
+        for target in ({"target": "y"}, {"target": "count"}):
+            job = self.job("t.parquet", {"columns": ["x"]}, steps=("LinearRegression",), **target)
+            self.assertEqual(job["state"], "succeeded", job.get("error"))
+        job = self.job("t.parquet", {"columns": ["x"], "target": "count"}, steps=("LinearRegression",))
+        self.assertEqual(job["state"], "succeeded", job.get("error"))
+
+    def test_a_name_that_is_not_there_is_refused_with_the_nearest(self):
+        error = self.job("t.parquet", {"columns": ["x", "coun"]})["error"]
+        self.assertIn("no column 'coun'; did you mean 'count'?", error["message"])
+        self.assertEqual(error["where"], "select.columns[1]")
+        self.assertIn("there is no column 'z'", self.job("t.parquet", {"columns": ["x"]}, target="z")["error"]["message"])
+        self.assertIn("part-2.parquet: it has no column 'x'", self.job("part-[0-2].parquet", {"columns": ["x"]})["error"]["message"])
+
+
+@unittest.skipIf(MISSING, MISSING)
 class Damage(Server):
     def refused(self, body, query=""):
         reply = self.server.call("PUT", f"/v1/datasets/bad{query}", body, {"Content-Type": "application/octet-stream"})
@@ -301,6 +417,23 @@ class WithoutTheProgram(unittest.TestCase):
                 self.assertEqual(reply.status, 400, reply.body)
                 self.assertIn("./run.sh arrow", reply.json()["detail"])
                 self.assertEqual(server.run(spec())["state"], "succeeded")
+            finally:
+                server.stop()
+
+    def test_one_that_does_not_find_its_libraries_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bin_folder = pathlib.Path(folder) / "bin"
+            bin_folder.mkdir()
+            for name in ("kedged", "kedge-worker"):
+                self.copy(BIN / name, bin_folder / name)
+            reader = bin_folder / "kedge-arrow"
+            reader.write_text("#!/bin/sh\nexit 127\n")   # as ld.so ends it
+            reader.chmod(0o755)
+            server = Kedged(folder, programs=bin_folder)
+            try:
+                reply = server.call("PUT", "/v1/datasets/t.parquet", b"PAR1 and so on", {"Content-Type": "application/octet-stream"})
+                self.assertEqual(reply.status, 400, reply.body)
+                self.assertIn("kedge-server[arrow]", reply.json()["detail"])
             finally:
                 server.stop()
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "engine/core/stop.h"
+#include "engine/table/columns_read.h"
 #include "engine/table/row_condition.h"
 #include "schemas/error.h"
 
@@ -167,6 +168,17 @@ TEST_F(RowFilterTest, EndsWhenTheJobIsCancelled) {
   stop.request_stop();
   const StopScope scope(stop.get_token());
   EXPECT_THROW(where("age > 1"), schema::Error);
+}
+
+TEST(ColumnsRead, AreAllThatTheSelectionNames) {
+  EXPECT_TRUE(columns_read({.target = "y", .where = {"age > 3"}}).empty()) << "features are all the others";
+  const Select select{.columns = {"b", "a"},
+                      .target = "y",
+                      .weights = "w",
+                      .groups = "b",
+                      .types = {{"day", "date"}},
+                      .where = {"`net income` notna", "a > 1"}};
+  EXPECT_EQ(columns_read(select), (std::vector<std::string>{"a", "b", "day", "net income", "w", "y"}));
 }
 
 }   // namespace

@@ -59,11 +59,11 @@ TEST_F(SharedUrls, AreRequestedForEachTenantEvenWithAChecksum) {
   DatasetCache cache(allowing());
   const schema::DatasetRef ref{schema::UrlRef{.url = origin.url(), .sha256 = crypto::hex_digest(crypto::DigestKind::kSha256, kTable)}};
   acquire_as("alice", cache, ref);
-  EXPECT_FALSE(cache.needs_network(ref, "alice"));
-  EXPECT_TRUE(cache.needs_network(ref, "bob"));
+  EXPECT_FALSE(cache.needs_network(ref, {.tenant = "alice"}));
+  EXPECT_TRUE(cache.needs_network(ref, {.tenant = "bob"}));
   EXPECT_FALSE(acquire_as("alice", cache, ref).cold);
-  EXPECT_TRUE(cache.recall(ref, "alice"));
-  EXPECT_FALSE(cache.recall(ref, "bob"));
+  EXPECT_TRUE(cache.recall(ref, {.tenant = "alice"}));
+  EXPECT_FALSE(cache.recall(ref, {.tenant = "bob"}));
   EXPECT_EQ(origin.requests().size(), 1u);
   EXPECT_EQ(refusal("bob", cache, ref), ErrorCode::kDatasetUnavailable);
 }
@@ -84,10 +84,10 @@ TEST_F(SharedUrls, AndTextsAreColdForEachTenantThatHasACacheOfItsOwn) {
 
 TEST_F(SharedUrls, NeedNoNetworkForWhatIsBuiltInOrSent) {
   DatasetCache cache(allowing());
-  EXPECT_FALSE(cache.needs_network({schema::BuiltinRef{"iris"}}, "alice"));
-  EXPECT_FALSE(cache.needs_network({schema::InlineRef{.csv = kTable}}, "alice"));
-  EXPECT_FALSE(cache.needs_network({schema::StoredRef{"x"}}, "alice"));
-  EXPECT_TRUE(cache.needs_network(openml(61), "alice"));
+  EXPECT_FALSE(cache.needs_network({schema::BuiltinRef{"iris"}}, {.tenant = "alice"}));
+  EXPECT_FALSE(cache.needs_network({schema::InlineRef{.csv = kTable}}, {.tenant = "alice"}));
+  EXPECT_FALSE(cache.needs_network({schema::StoredRef{"x"}}, {.tenant = "alice"}));
+  EXPECT_TRUE(cache.needs_network(openml(61), {.tenant = "alice"}));
 }
 
 }  // namespace
