@@ -268,9 +268,11 @@ class ArrowParser {
     std::erase_if(meta.ignored, [&](const std::string& name) { return !is_wanted(name); });
   }
 
-  void note_bytes(std::string_view body, std::size_t n_wanted) const {
+  // Once, though a number that needs float64 has them read again.
+  void note_bytes(std::string_view body, std::size_t n_wanted) {
     std::array<std::int64_t, 2> bytes{};
-    if (!request_.note || n_wanted == n_columns_ || body.size() != sizeof bytes) return;
+    if (!request_.note || std::exchange(is_noted_, true) || n_wanted == n_columns_ || body.size() != sizeof bytes)
+      return;
     std::memcpy(bytes.data(), body.data(), sizeof bytes);
     request_.note(fmt::format("{}: {} of {} columns are read, {} of {} bytes", request_.source, n_wanted, n_columns_,
                               bytes[0], bytes[1]));
@@ -326,6 +328,7 @@ class ArrowParser {
   std::int64_t file_size_ = 0;   // of what is written
   std::size_t n_columns_ = 0;    // of the file
   std::string wanted_;           // a byte for each, 1 where it is read
+  bool is_noted_ = false;
   Reader reader_;
   engine::ArrowChannel channel_;
 };

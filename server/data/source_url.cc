@@ -293,7 +293,8 @@ AcquiredDataset acquire_sklearn_set(const UrlRef& ref, const std::string& key, c
 
 bool is_columnar(const UrlRef& ref) {
   if (is_arrow_format(ref.format)) return true;
-  const std::string name = base_name(ref.url);
+  const bool is_list = !is_object_url(ref.url) && !is_hub_url(ref.url) && is_url_pattern(ref.url);
+  const std::string name = base_name(is_list ? expand_url_pattern(ref.url).front() : ref.url);
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos) return false;
   const std::string ending = name.substr(dot + 1);

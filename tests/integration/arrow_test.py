@@ -318,7 +318,7 @@ class SomeColumns(Server):
                        {"columns": ["word", "x"], "types": {"id": "category"}}):
             steps = ("StandardScaler", "LogisticRegression") if "word" not in select["columns"] else ("OneHotEncoder", "LogisticRegression")
             wanted = self.server.run(spec({"stored": "whole"}, select=select, steps=steps))
-            for name in ("t.parquet", "t.feather", "part-[0-1].parquet"):
+            for name in ("t.parquet", "t.feather", "part-[0-1].parquet", "part-{0,1}.parquet"):
                 with self.subTest(select=select, name=name):
                     got = self.job(name, select, steps=steps)
                     self.assertEqual(got["state"], wanted["state"], got.get("error"))
@@ -335,6 +335,13 @@ class SomeColumns(Server):
                 sizes[chunk.path_in_schema] = sizes.get(chunk.path_in_schema, 0) + chunk.total_compressed_size
         self.assertEqual(read[:3], (2, 6, sizes["count"] + sizes["y"]))   # y is the target
         self.assertEqual(self.read(self.job("t.parquet", {})), [])        # all: nothing to say
+
+    def test_of_a_list_of_addresses(self):
+        origin = f"http://127.0.0.1:{self.files.server_port}"
+        url = f"{{{origin}/part-0.parquet,{origin}/part-1.parquet}}"
+        job = self.server.run(spec({"url": {"url": url}}, select={"columns": ["x", "id"]}))
+        self.assertEqual((job["state"], job["result"]["nFeatures"]), ("succeeded", 2))
+        self.assertEqual([read[:2] for read in self.read(job)], [(3, 6)] * 2)
 
     def test_a_job_with_other_columns_has_its_own_table(self):
         first = self.job("t.parquet", {"columns": ["gaps"], "dropna": True})
