@@ -207,8 +207,8 @@ void check_distances(Probe<T>& probe) {   // k rows of the second table
 
 template <class T>
 std::vector<Row<T>> cluster_rows() {
-  const std::vector<Shape> shapes{{1, 1, 1},    {5, 3, 8},    {300, 17, 5},  {700, 40, 20},
-                                  {200, 13, 6}, {90, 21, 32}, {1100, 2, 70}, {130, 90, 600}, {150, 205, 6}, {260, 230, 20}};
+  const std::vector<Shape> shapes{{1, 1, 1},    {5, 3, 8},     {300, 17, 5},   {700, 40, 20}, {200, 13, 6},
+                                  {90, 21, 32}, {1100, 2, 70}, {130, 90, 600}, {150, 205, 6}, {260, 230, 20}};
   return {
       {"assign_nearest", kExact, &check_assign<T>, shapes},
       {"assign_nearest_among_equals", kExact, &check_assign_among_equals<T>, {{300, 3, 10}}},
