@@ -54,7 +54,7 @@ HOMES = {
     "curl/": ["transfer", "server/data/fetch", "client/sdk/transport_tls"],
     "boost/": ["server/http", "server/api", "server/auth", "server/main.cc", "engine/estimators/selection/tail_probabilities", "tests"],
     "sqlite3": ["server/store", "tests/unit/server_store", "tests/support/power_cut"],
-    "isa-l/": ["server/data/inflate", "server/data/zip_reader", "server/http/compress"],
+    "isa-l/": ["server/data/inflate", "server/data/mat_file", "server/data/zip_reader", "server/http/compress"],
     "zstd": ["server/data/upload_decoder", "server/http/compress", "tests"],
     "bzlib": ["server/data/upload_decoder", "tests"],
     "openssl/": ["crypto", "server/http", "provisioning/providers/sigv4", "provisioning/providers/google_token", "provisioning/ssh_key",
