@@ -3,6 +3,7 @@ import inspect
 import json
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,7 @@ class RoundTrip(unittest.TestCase):
         yield {"partialDependence": {"features": ["a", ["a", "b"]], "gridResolution": 3, "percentiles": [0.1, 0.9], "kind": "both", "responseMethod": "predict_proba",
                                      **part}}
         yield {"predict": {"model": model, "output": "predict_proba", "format": "csv"}}
+        yield {"predict": {"model": model, "output": "contributions", "format": "csv"}}
         yield {"transform": {"model": model, "format": "csv"}}
 
     def set_in(self, sent, got, path="spec"):
@@ -149,7 +151,7 @@ class RoundTrip(unittest.TestCase):
 
     def test_every_field_comes_back(self):
         rows = "a,b,w,g,y\n" + "".join(f"{i % 7},{i % 5}.5,{1 + i % 3},{i % 10},{'mn'[i % 2]}\n" for i in range(120))
-        model = server.run(spec(steps=("StandardScaler", "GaussianNB"), task={"fit": {}}))["result"]["model"]
+        model = server.run(spec(steps=("StandardScaler", "LogisticRegression"), task={"fit": {}}))["result"]["model"]
         seen = {}
         for task in self.tasks(model):
             asks = {"predict", "transform"} & task.keys()
@@ -173,6 +175,81 @@ class RoundTrip(unittest.TestCase):
         python = kedge.connect(server.url).submit(kedge.builtin("iris"), ["GaussianNB"], kedge.fit(), register="flowers")
         self.assertEqual(python.status()["spec"], kept)
         self.assertRegex(python.result().registered, "^flowers/[123]$")
+
+
+class Contributions(unittest.TestCase):
+    """Every way to ask for them gives the same numbers, to the last bit: JSON, CSV and NPY, /v2 in JSON and binary, Python, the command line and jobs of each
+    client (the command line is the C++ client)."""
+
+    ROWS = [[5.1, 3.5, 1.4, 0.2], [6.3, 3.3, 6.0, 2.5], [5.9, 3.0, 4.2, 1.5]]
+
+    @classmethod
+    def setUpClass(cls):
+        steps = [{"estimator": "StandardScaler"}, {"estimator": "RandomForestClassifier", "params": {"n_estimators": 5}}]
+        cls.model = server.run({"dataset": {"builtin": "iris"}, "pipeline": steps, "task": {"fit": {}}})["result"]["model"]
+        info = server.call("GET", f"/v1/models/{cls.model}").json()
+        cls.names = [column["name"] for column in info["columns"]]
+        cls.csv = ",".join(cls.names) + "\n" + "".join(",".join(map(str, row)) + "\n" for row in cls.ROWS)
+        cls.said = cls.asked(json.dumps({"rows": cls.ROWS}).encode(), "application/json", "application/json").json()
+
+    @classmethod
+    def asked(cls, body, content_type, accept):
+        reply = server.call("POST", f"/v1/models/{cls.model}/predict?output=contributions", body, {"Content-Type": content_type, "Accept": accept})
+        assert reply.status == 200, reply.body
+        return reply
+
+    def same(self, values):
+        self.assertEqual([[float(value) for value in row] for row in values], self.said["values"])
+
+    def read(self, text):
+        head, *lines = text.splitlines()
+        self.assertEqual(head.split(","), self.said["columns"])
+        return [line.split(",") for line in lines]
+
+    def test_have_a_column_for_each_class_and_input(self):
+        self.assertEqual(self.said["columns"], [f"{name}:{column}" for name in ("setosa", "versicolor", "virginica") for column in (*self.names, "expected_value")])
+        self.assertEqual([len(row) for row in self.said["values"]], [15] * 3)
+
+    def test_are_the_same_in_csv_and_npy(self):
+        self.same(self.read(self.asked(self.csv.encode(), "text/csv", "text/csv").body.decode()))
+        npy = self.asked(self.csv.encode(), "text/csv", "application/x-npy").body
+        self.same(struct.iter_unpack("<15d", npy[-3 * 15 * 8:]))
+
+    def test_are_the_same_through_the_inference_protocol(self):
+        request = {"inputs": [{"name": "input", "shape": [3, 4], "datatype": "FP64", "data": self.ROWS}], "outputs": [{"name": "contributions"}]}
+        output = server.call("POST", f"/v2/models/{self.model}/infer", json.dumps(request).encode(), {}).json()["outputs"][0]
+        self.assertEqual(output["shape"], [3, 15])
+        self.same(output["data"][first:first + 15] for first in (0, 15, 30))
+        request["outputs"][0]["parameters"] = {"binary_data": True}
+        reply = server.call("POST", f"/v2/models/{self.model}/infer", json.dumps(request).encode(), {})
+        self.same(struct.iter_unpack("<15d", reply.body[int(reply.headers["Inference-Header-Content-Length"]):]))
+
+    def test_are_the_same_in_the_python_client(self):
+        model = kedge.connect(server.url).model(self.model)
+        self.same(model.predict(self.ROWS, output="contributions").tolist())
+        parts = model.contributions(self.ROWS)
+        self.assertEqual((parts.columns, parts.outputs), (self.names, ["setosa", "versicolor", "virginica"]))
+        for row, wanted in zip(parts.values.tolist(), self.said["values"], strict=True):
+            self.assertEqual(sum(row, []), [value for k in range(3) for value in wanted[5 * k:5 * k + 4]])
+
+    def test_are_the_same_on_the_command_line(self):
+        run = subprocess.run([BIN / "kedge", "--url", server.url, "predict", self.model, "-", "--output", "contributions"], input=self.csv, capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.same(self.read(run.stdout))
+
+    def test_are_the_same_in_a_job_of_json_of_python_and_of_the_command(self):
+        dataset, task = {"inline": {"csv": self.csv}}, {"predict": {"model": self.model, "output": "contributions", "format": "csv"}}
+        jobs = [server.run({"dataset": dataset, "task": task})]
+        run = subprocess.run([BIN / "kedge", "--url", server.url, "submit", "-"], input=json.dumps({"dataset": dataset, "pipeline": [], "task": task}), capture_output=True,
+                             text=True, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        jobs.append(server.wait(run.stdout.strip()))
+        python = kedge.connect(server.url).submit(kedge.inline(self.csv), [], kedge.predict(model=self.model, output="contributions", format="csv"))
+        jobs.append(server.wait(python.id))
+        for job in jobs:
+            self.assertEqual(job["state"], "succeeded", job)
+            self.same(self.read(server.call("GET", f"/v1/jobs/{job['id']}/artifacts/predictions.csv").body.decode()))
 
 
 if __name__ == "__main__":
