@@ -105,34 +105,59 @@ std::vector<std::int32_t> reference_components(const std::vector<std::vector<std
   return component;
 }
 
+// k: what makes a core point.
 template <class T>
-void check_density(Probe<T>& probe) {   // k: what makes a core point
+void expect_components(Probe<T>& probe, const Table& points, const Distance& distance, double limit,
+                       const std::vector<double>& weights) {
+  const std::int64_t rows = points.rows;
+  const int k = probe.shape().k;
+  const Padded<T> p(probe.memory(), points);
+  std::vector<std::vector<std::int32_t>> near(static_cast<std::size_t>(rows));
+  std::vector<std::uint8_t> expected;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double weight = 0;
+    for (std::int64_t j = 0; j < rows; ++j)
+      if (reduced(distance, points, i, points, j) <= limit) {
+        near[static_cast<std::size_t>(i)].push_back(static_cast<std::int32_t>(j));
+        weight += weights.empty() ? 1.0 : weights[static_cast<std::size_t>(j)];
+      }
+    expected.push_back(weight >= k ? 1 : 0);
+  }
+  Array<std::uint8_t> core(probe.memory(), rows);
+  Array<std::int32_t> component(probe.memory(), rows);
+  probe.ops()
+      .distances->index_points(p.view(), distance)
+      ->density_components(limit, k, probe.upload(weights).view(), core.view(), component.view());
+  EXPECT_EQ(core.to_host(), expected) << "metric " << static_cast<int>(distance.metric) << ", limit " << limit;
+  EXPECT_EQ(component.to_host(), reference_components(near, expected))
+      << "metric " << static_cast<int>(distance.metric) << ", limit " << limit;
+}
+
+template <class T>
+void check_density(Probe<T>& probe) {
   const auto [rows, cols, k] = probe.shape();
   Table points = probe.numbers(rows, cols, 1);
   for (std::int64_t i = 0; i < rows; ++i) points.at(i, 0) += static_cast<double>(i % 4) * 12;   // four clouds that just touch
-  const Padded<T> p(probe.memory(), points);
   for (const Distance& distance : metrics()) {
-    for (const bool is_weighted : {false, true}) {
-      const double limit = some_limit(distance, points, points) / 2;
-      const auto weights = is_weighted ? probe.weights(rows) : std::vector<double>{};
-      std::vector<std::vector<std::int32_t>> near(static_cast<std::size_t>(rows));
-      std::vector<std::uint8_t> expected;
-      for (std::int64_t i = 0; i < rows; ++i) {
-        double weight = 0;
-        for (std::int64_t j = 0; j < rows; ++j)
-          if (reduced(distance, points, i, points, j) <= limit) {
-            near[static_cast<std::size_t>(i)].push_back(static_cast<std::int32_t>(j));
-            weight += is_weighted ? weights[static_cast<std::size_t>(j)] : 1.0;
-          }
-        expected.push_back(weight >= k ? 1 : 0);
-      }
-      Array<std::uint8_t> core(probe.memory(), rows);
-      Array<std::int32_t> component(probe.memory(), rows);
-      probe.ops()
-          .distances->index_points(p.view(), distance)
-          ->density_components(limit, k, probe.upload(weights).view(), core.view(), component.view());
-      EXPECT_EQ(core.to_host(), expected) << "metric " << static_cast<int>(distance.metric);
-      EXPECT_EQ(component.to_host(), reference_components(near, expected)) << "metric " << static_cast<int>(distance.metric);
+    const double limit = some_limit(distance, points, points) / 2;
+    expect_components(probe, points, distance, limit, {});
+    expect_components(probe, points, distance, limit, probe.weights(rows));
+  }
+}
+
+// Limits that some distances reach exactly, where the cheapest arithmetic decides little or nothing: two clouds far
+// apart, each point twice, and the same so small that squares underflow in float, or so large that they overflow.
+template <class T>
+void check_density_in_doubt(Probe<T>& probe) {
+  const auto [rows, cols, k] = probe.shape();
+  for (const double scale : {1.0, 0x1p-85, 0x1p90}) {
+    for (const double apart : {0.0, 512.0, 16384.0}) {
+      Table points = probe.numbers(rows, cols, 1);
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < cols; ++j)
+          points.at(i, j) =
+              scale * (points.at(i / 2 * 2, j) + (i % 4 < 2 ? apart : 0) + (i % 2 == 1 && j == 0 ? 0.125 : 0));
+      expect_components(probe, points, Distance{}, some_limit(Distance{}, points, points), {});
     }
   }
 }
@@ -142,9 +167,16 @@ void check_density(Probe<T>& probe) {   // k: what makes a core point
 template <class T>
 std::vector<Row<T>> index_rows() {
   return {
-      {"index_nearest", kExact, &check_index_nearest<T>, {{1, 1, 1}, {300, 1, 5}, {1100, 3, 7}, {700, 10, 40}, {300, 17, 5}, {200, 40, 3}, {90, 3, 90}}},
+      {"index_nearest",
+       kExact,
+       &check_index_nearest<T>,
+       {{1, 1, 1}, {300, 1, 5}, {1100, 3, 7}, {700, 10, 40}, {300, 17, 5}, {200, 40, 3}, {90, 3, 90}}},
       {"index_within", kExact, &check_index_within<T>, {{1, 1, 1}, {900, 2, 12}, {400, 9, 5}, {300, 20, 7}}},
-      {"density_components", kExact, &check_density<T>, {{1, 1, 1}, {600, 2, 5}, {600, 2, 60}, {300, 6, 4}, {300, 6, 30}, {260, 20, 3}, {40, 3, 2}}},
+      {"density_components",
+       kExact,
+       &check_density<T>,
+       {{1, 1, 1}, {600, 2, 5}, {600, 2, 60}, {300, 6, 4}, {300, 6, 30}, {260, 20, 3}, {40, 3, 2}}},
+      {"density_in_doubt", kExact, &check_density_in_doubt<T>, {{300, 12, 5}, {150, 40, 3}}},
   };
 }
 

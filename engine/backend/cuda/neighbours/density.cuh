@@ -156,38 +156,23 @@ __device__ bool is_settled(std::int32_t a, std::int32_t b) {
   return kPass == Pass::kBorder && a == b;
 }
 
-// Adds the hits of a block to the counts of its rows and columns. `columns` is in shared memory, and 0.
-template <class T>
-__device__ void count_hits(unsigned long long hits, std::int32_t* columns, std::int32_t* left_counts,
-                           std::int32_t* right_counts) {
-  constexpr int kMicro = TileShape<T>::kMicro;
-  const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
-  if (!__syncthreads_or(hits != 0)) return;
-  constexpr unsigned long long kRow = (1ull << kMicro) - 1, kColumn = kMicro == 8 ? 0x0101010101010101ull : 0x1111ull;
-  for (int a = 0; a < kMicro; ++a) {   // the 16 threads of a row
-    int of_row = __popcll(hits >> (kMicro * a) & kRow);
-    for (int width = 8; width > 0; width /= 2) of_row += __shfl_down_sync(kFullWarp, of_row, width, 16);
-    if (x == 0 && of_row > 0) atomicAdd(left_counts + tile_place(y, a), of_row);
-    const int of_column = __popcll(hits >> a & kColumn);
-    if (of_column > 0) atomicAdd(columns + tile_place(x, a), of_column);
-  }
-  __syncthreads();
-  if (thread < TileShape<T>::kTile && columns[thread] > 0) atomicAdd(right_counts + thread, columns[thread]);
-}
-
 // What the first pass found, for those after it: of each pair of tiles where its bits lie, one of each pair of rows.
-template <class T>
 struct PairMasks {
-  using Word = std::conditional_t<sizeof(T) == 4, unsigned long long, std::uint16_t>;   // kMicro x kMicro bits
   static constexpr std::int32_t kNothing = -1, kNotKept = -2;
+  static constexpr std::int64_t kThreads = 256;
   std::int32_t* places;   // null: nothing is kept
-  Word* words;            // kThreads a place
+  void* words;            // kThreads of the product's Word a place
   std::int32_t *used, capacity;
 
   __device__ std::int32_t* place_of(std::int64_t left, std::int64_t right) const {
     return places + left * (left + 1) / 2 + right;
   }
+  template <class Word>
+  __device__ Word word_at(std::int32_t place) const {
+    return static_cast<const Word*>(words)[place * kThreads + threadIdx.x];
+  }
   // All threads of the block call it; `slot` is in shared memory.
+  template <class Word>
   __device__ void keep(std::int64_t left, std::int64_t right, Word bits, std::int32_t* slot) const {
     const bool has_any = __syncthreads_or(bits != 0);
     if (threadIdx.x == 0) {
@@ -196,20 +181,45 @@ struct PairMasks {
       *place_of(left, right) = *slot;
     }
     __syncthreads();
-    if (*slot >= 0) words[std::int64_t{*slot} * TileShape<T>::kThreads + threadIdx.x] = bits;
+    if (*slot >= 0) static_cast<Word*>(words)[*slot * kThreads + threadIdx.x] = bits;
   }
 };
 
+// Which pairs a thread of tile_pairs() has, and a word of a bit for each of them.
+template <class T>
+struct MicroPlaces {
+  static constexpr int kMicro = TileShape<T>::kMicro, kTile = TileShape<T>::kTile, kValues = kMicro * kMicro;
+  using Word = std::conditional_t<sizeof(T) == 4, unsigned long long, std::uint16_t>;
+  __device__ static int row_of(int thread, int e) { return tile_place(thread / 16, e / kMicro); }
+  __device__ static int column_of(int thread, int e) { return tile_place(thread % 16, e % kMicro); }
+};
+
+// Adds the hits of a block to the counts of its rows and columns. `counts` of both is in shared memory, and 0.
+template <class Places>
+__device__ void count_hits(typename Places::Word hits, std::int32_t* counts, std::int32_t* left_counts,
+                           std::int32_t* right_counts) {
+  if (!__syncthreads_or(hits != 0)) return;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int e = 0; hits != 0 && e < Places::kValues; ++e) {
+    if ((hits >> e & 1) == 0) continue;
+    atomicAdd(counts + Places::row_of(thread, e), 1);
+    atomicAdd(counts + Places::kTile + Places::column_of(thread, e), 1);
+  }
+  __syncthreads();
+  for (int i = thread; i < 2 * Places::kTile; i += static_cast<int>(blockDim.x)) {
+    if (counts[i] > 0) atomicAdd(i < Places::kTile ? left_counts + i : right_counts + (i - Places::kTile), counts[i]);
+  }
+}
+
 // What a pass does with the hits of a pair of tiles; marks: those of the left tile's points, then of the right's.
-template <Pass kPass, class T>
-__device__ void meet_hits(const DensityView& job, typename PairMasks<T>::Word bits, std::int64_t left,
-                          std::int64_t right, const std::int32_t* marks) {
-  constexpr int kMicro = TileShape<T>::kMicro, kTile = TileShape<T>::kTile;
-  const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
-  for (int e = 0; e < kMicro * kMicro; ++e) {
+template <Pass kPass, class Places>
+__device__ void meet_hits(const DensityView& job, typename Places::Word bits, std::int64_t left, std::int64_t right,
+                          const std::int32_t* marks) {
+  for (int e = 0; e < Places::kValues; ++e) {
     if ((bits >> e & 1) == 0) continue;
-    const int i = tile_place(y, e / kMicro), j = tile_place(x, e % kMicro);
-    if (is_settled<kPass>(marks[i], marks[kTile + j])) continue;
+    const int i = Places::row_of(static_cast<int>(threadIdx.x), e),
+              j = Places::column_of(static_cast<int>(threadIdx.x), e);
+    if (is_settled<kPass>(marks[i], marks[Places::kTile + j])) continue;
     meet_pair<kPass>(job, static_cast<std::int32_t>(left + i), static_cast<std::int32_t>(right + j), true);
   }
 }
@@ -217,9 +227,10 @@ __device__ void meet_hits(const DensityView& job, typename PairMasks<T>::Word bi
 // Block (x, y) takes tile x against tile y <= x. 2 n^2 d / 2 flops in the first pass, and where its hits were not kept.
 template <Pass kPass, class T>
 __global__ void __launch_bounds__(256, 2)
-    tile_pairs(MatrixView<const T> points, CentredPoints<T> c, DensityView job, PairMasks<T> masks) {
+    tile_pairs(MatrixView<const T> points, CentredPoints<T> c, DensityView job, PairMasks masks) {
   using Shape = TileShape<T>;
-  using Word = typename PairMasks<T>::Word;
+  using Places = MicroPlaces<T>;
+  using Word = typename Places::Word;
   constexpr int kMicro = Shape::kMicro, kTile = Shape::kTile;
   const std::int64_t tile_x = blockIdx.x, tile_y = block_y(), n = points.rows;
   if (tile_y > tile_x) return;   // also what tall_grid() adds
@@ -227,20 +238,22 @@ __global__ void __launch_bounds__(256, 2)
   const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
   const std::int64_t left = tile_x * kTile, right = tile_y * kTile;
   const std::int32_t place =
-      kPass != Pass::kCount && masks.places ? *masks.place_of(tile_x, tile_y) : std::int32_t{PairMasks<T>::kNotKept};
-  if (place == PairMasks<T>::kNothing) return;
+      kPass != Pass::kCount && masks.places ? *masks.place_of(tile_x, tile_y) : std::int32_t{PairMasks::kNotKept};
+  if (place == PairMasks::kNothing) return;
   const std::int32_t left_mark = mark_of<kPass>(job, left + thread % kTile, n),
                      right_mark = mark_of<kPass>(job, right + thread % kTile, n);
   if (kPass == Pass::kJoin && (!__syncthreads_or(left_mark >= 0) || !__syncthreads_or(right_mark >= 0))) return;
   if (kPass == Pass::kBorder && !__syncthreads_or(left_mark == 0 || right_mark == 0)) return;
   std::int32_t* const marks = reinterpret_cast<std::int32_t*>(shared);   // of both tiles; counts in the first pass
   const auto put_marks = [&] {
-    if (thread < kTile) marks[thread] = kPass == Pass::kCount ? 0 : left_mark, marks[kTile + thread] = right_mark;
+    if (thread < kTile)
+      marks[thread] = kPass == Pass::kCount ? 0 : left_mark,
+      marks[kTile + thread] = kPass == Pass::kCount ? 0 : right_mark;
     __syncthreads();
   };
   if (place >= 0) {
     put_marks();
-    return meet_hits<kPass, T>(job, masks.words[std::int64_t{place} * Shape::kThreads + thread], left, right, marks);
+    return meet_hits<kPass, Places>(job, masks.word_at<Word>(place), left, right, marks);
   }
   T dots[kMicro][kMicro], norms[kMicro];
   multiply_tiles<T>(c.centred, c.centred, left, right, n, shared, dots);
@@ -270,10 +283,10 @@ __global__ void __launch_bounds__(256, 2)
       hits |= static_cast<Word>(Word{1} << e);
   }
   if constexpr (kPass == Pass::kCount) {
-    count_hits<T>(hits, marks, job.counts + left, job.counts + right);
+    count_hits<Places>(hits, marks, job.counts + left, job.counts + right);
     if (masks.places) masks.keep(tile_x, tile_y, hits, marks + 2 * kTile);
   } else {
-    meet_hits<kPass, T>(job, hits, left, right, marks);
+    meet_hits<kPass, Places>(job, hits, left, right, marks);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/backend/cuda/neighbours/density.cuh"
+#include "engine/backend/cuda/neighbours/density_tensor.cuh"
 #include "engine/backend/cuda/neighbours/neighbour_index.cuh"
 #include "engine/backend/cuda/tables/sort.cuh"
 #include "engine/backend/host/kd_tree.h"
@@ -180,27 +181,46 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       if (tree_) {
         KEDGE_LAUNCH(gpu_, (walk_pairs<M, kPass, T>), blocks_for(n, kThreads), kThreads, 0, *tree_, points_, distance_.power, job);
       } else if (M == Metric::kEuclidean && !(job.weights && kPass == Pass::kCount)) {
-        const CentredPoints<T> centred = this->centred();
-        const unsigned tiles = blocks_for(n, TileShape<T>::kTile);
-        if (kPass == Pass::kCount) reserve_masks(tiles);
-        KEDGE_LAUNCH(gpu_, (tile_pairs<kPass, T>), tall_grid(gpu_, tiles, tiles), TileShape<T>::kThreads,
-                     TileShape<T>::kTileBytes, points_, centred, job, masks_);
+        if (has_tensor_units(gpu_) && points_.cols <= SplitRows::kMostColumns) tensor_pass<kPass>(job);
+        else tile_pass<kPass>(job);
       } else {
         KEDGE_LAUNCH(gpu_, (scan_pairs<M, kPass, T>), blocks_for(n, 8), dim3(kLanes, 8), 0, points_, distance_.power, job);
       }
     });
   }
 
+  template <Pass kPass>
+  void tile_pass(const DensityView& job) {
+    const CentredPoints<T> centred = this->centred();
+    const unsigned tiles = blocks_for(points_.rows, TileShape<T>::kTile);
+    if (kPass == Pass::kCount) reserve_masks(tiles, sizeof(typename MicroPlaces<T>::Word));
+    KEDGE_LAUNCH(gpu_, (tile_pairs<kPass, T>), tall_grid(gpu_, tiles, tiles), TileShape<T>::kThreads,
+                 TileShape<T>::kTileBytes, points_, centred, job, masks_);
+  }
+
+  template <Pass kPass>
+  void tensor_pass(const DensityView& job) {
+    if (split_.tiles() == 0) {
+      const CentredPoints<T> centred = this->centred();
+      split_ = SplitTable<T>(gpu_, centred.centred, centred.norms);
+    }
+    const auto tiles = static_cast<unsigned>(split_.tiles());
+    if (kPass == Pass::kCount) reserve_masks(tiles, sizeof(TensorPlaces::Word));
+    KEDGE_LAUNCH(gpu_, (tensor_pairs<kPass, T>), tall_grid(gpu_, tiles, tiles), SplitRows::kThreads, kTensorTileBytes,
+                 points_, split_.rows(), TensorLimits::of(job.limit, TensorError::of(1, points_.cols)),
+                 TensorLimits::of(job.limit, TensorError::of(2, points_.cols)), job, masks_);
+  }
+
   // Room for the hits of the first pass, in a small part of the free memory: of as many pairs of tiles as fit.
-  void reserve_masks(std::int64_t tiles) {
+  void reserve_masks(std::int64_t tiles, std::int64_t word_bytes) {
     constexpr std::int64_t kMostBytes = std::int64_t{1} << 32, kFreeShare = 8;
-    constexpr std::int64_t kPlaceBytes = TileShape<T>::kThreads * sizeof(typename PairMasks<T>::Word);
+    const std::int64_t place_bytes = PairMasks::kThreads * word_bytes;
     const std::int64_t pairs = tiles * (tiles + 1) / 2, free = gpu_.free_bytes(),
-                       most = free > 0 ? std::min(free / kFreeShare, kMostBytes) / kPlaceBytes : tiles_of(pairs, 2);
+                       most = free > 0 ? std::min(free / kFreeShare, kMostBytes) / place_bytes : tiles_of(pairs, 2);
     const std::int64_t capacity = std::min({pairs, most, std::int64_t{0x7fffffff}});
-    if (pairs > capacity * (kPlaceBytes / 16)) return;   // their places would take more than their bits
+    if (pairs > capacity * (place_bytes / 16)) return;   // their places would take more than their bits
     mask_places_ = Array<std::int32_t>(gpu_, pairs), masks_used_ = Array<std::int32_t>(gpu_, 1);
-    mask_words_ = Array<typename PairMasks<T>::Word>(gpu_, capacity * TileShape<T>::kThreads);
+    mask_words_ = Array<unsigned char>(gpu_, capacity * place_bytes);
     masks_used_.zero();
     masks_ = {raw(mask_places_), raw(mask_words_), raw(masks_used_), static_cast<std::int32_t>(capacity)};
   }
@@ -228,9 +248,10 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
   Matrix<T> centred_;   // made on first use
   Array<T> norms_;
   T largest_ = 0;
-  PairMasks<T> masks_{};   // of one call of density_components()
+  SplitTable<T> split_;   // made on first use
+  PairMasks masks_{};     // of one call of density_components()
   Array<std::int32_t> mask_places_, masks_used_;
-  Array<typename PairMasks<T>::Word> mask_words_;
+  Array<unsigned char> mask_words_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/shortlist.cuh"
+#include "engine/backend/cuda/neighbours/shortlist_tensor.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
 #include "schemas/error.h"
@@ -153,22 +154,37 @@ std::int64_t ranges_of(std::int64_t query_tiles, std::int64_t points, int multip
   return ranges;
 }
 
+// The lists of a batch's queries: of each range of points all that may be among the nearest.
+struct Shortlists {
+  std::int64_t ranges = 0;
+  int capacity = 0;
+  Array<std::int32_t> lists;
+  Array<int> counts;
+};
+
+// The points as the batches search them.
 template <class T>
-void search_batch(CudaRuntime& gpu, MatrixView<const T> queries, MatrixView<const T> points, int k, const Array<T>& centre,
-                  const Centred<T>& centred_points, const Bits<T>* largest, MatrixView<std::int32_t> indices, MatrixView<T> squared) {
+struct Searched {
+  Array<T> centre;
+  Array<Bits<T>> largest;   // of the norms
+  Centred<T> centred;
+  SplitTable<T> split;   // where there are tensor units
+};
+
+template <class T>
+Shortlists shortlist(CudaRuntime& gpu, const Centred<T>& q, const Searched<T>& points, std::int64_t n, std::int64_t d,
+                     int k) {
   using Shape = TileShape<T>;
-  const std::int64_t m = queries.rows, n = points.rows, d = points.cols, query_tiles = tiles_of(m, Shape::kTile);
+  const std::int64_t m = q.norms.size(), query_tiles = tiles_of(m, Shape::kTile);
   const std::int64_t range = tiles_of(n, ranges_of(query_tiles, n, gpu.multiprocessors())), ranges = tiles_of(n, range);
   const int capacity = power_of_two(2 * std::int64_t{k} + 2 * Shape::kTile);
-  const Centred<T> q = centred<T>(gpu, queries, centre, nullptr);
   Array<T> errors(gpu, m), scores(gpu, m * ranges * capacity);
-  Array<std::int32_t> lists(gpu, m * ranges * capacity);
-  Array<int> counts(gpu, m * ranges);
-  KEDGE_LAUNCH(gpu, errors_of<T>, blocks_for(m, 128), 128, 0, q.norms.data(), m, largest, d, errors.data());
+  Shortlists made{ranges, capacity, Array<std::int32_t>(gpu, m * ranges * capacity), Array<int>(gpu, m * ranges)};
+  KEDGE_LAUNCH(gpu, errors_of<T>, blocks_for(m, 128), 128, 0, q.norms.data(), m, raw(points.largest), d, errors.data());
   const ShortlistJob<T> job{raw(q.values),
-                            raw(centred_points.values),
+                            raw(points.centred.values),
                             raw(errors),
-                            raw(centred_points.norms),
+                            raw(points.centred.norms),
                             m,
                             n,
                             d,
@@ -176,16 +192,47 @@ void search_batch(CudaRuntime& gpu, MatrixView<const T> queries, MatrixView<cons
                             k,
                             capacity,
                             raw(scores),
-                            raw(lists),
-                            raw(counts)};
+                            raw(made.lists),
+                            raw(made.counts)};
   KEDGE_LAUNCH(gpu, shortlist_points<T>, dim3(static_cast<unsigned>(query_tiles), static_cast<unsigned>(ranges)),
                Shape::kThreads,
                std::max(Shape::kTileBytes, static_cast<std::size_t>(capacity) * (sizeof(T) + sizeof(std::int32_t))),
                job, std::numeric_limits<T>::infinity());
+  return made;
+}
+
+template <class T>
+Shortlists tensor_shortlist(CudaRuntime& gpu, const Centred<T>& q, const Searched<T>& points, std::int64_t n,
+                            std::int64_t d, int k) {
+  constexpr std::int64_t kTile = SplitRows::kTile;
+  const std::int64_t m = q.norms.size(), query_tiles = tiles_of(m, kTile);
+  const std::int64_t range = tiles_of(tiles_of(n, ranges_of(query_tiles, n, gpu.multiprocessors())), kTile) * kTile,
+                     ranges = tiles_of(n, range);
+  const int capacity = power_of_two(2 * std::int64_t{k} + 2 * kTile);
+  const SplitTable<T> queries(gpu, {q.values.data(), m, d}, raw(q.norms));
+  Array<float> scores(gpu, m * ranges * capacity);
+  Shortlists made{ranges, capacity, Array<std::int32_t>(gpu, m * ranges * capacity), Array<int>(gpu, m * ranges)};
+  const TensorShortlist job{
+      queries.rows(), points.split.rows(), TensorError::of(1, d), TensorError::of(2, d), m, n, range, k,
+      capacity,       raw(scores),         raw(made.lists),       raw(made.counts)};
+  KEDGE_LAUNCH(gpu, shortlist_tensor, dim3(static_cast<unsigned>(query_tiles), static_cast<unsigned>(ranges)),
+               SplitRows::kThreads, kTensorTileBytes, job);
+  return made;
+}
+
+template <class T>
+void search_batch(CudaRuntime& gpu, MatrixView<const T> queries, MatrixView<const T> points, int k,
+                  const Searched<T>& searched, MatrixView<std::int32_t> indices, MatrixView<T> squared) {
+  const std::int64_t n = points.rows, d = points.cols;
+  const Centred<T> q = centred<T>(gpu, queries, searched.centre, nullptr);
+  const Shortlists lists =
+      searched.split.tiles() > 0 ? tensor_shortlist(gpu, q, searched, n, d, k) : shortlist(gpu, q, searched, n, d, k);
   const int size = power_of_two(std::int64_t{k} + 256);
-  const RankJob<T> rank{queries, points, raw(lists), raw(counts), ranges, capacity, k, size, indices, squared};
-  KEDGE_LAUNCH(gpu, rank_candidates<T>, static_cast<unsigned>(m), kRankThreads,
-               static_cast<std::size_t>(size) * (sizeof(double) + sizeof(std::int32_t)), rank, std::numeric_limits<double>::infinity());
+  const RankJob<T> rank{queries, points,  raw(lists.lists), raw(lists.counts), lists.ranges, lists.capacity, k,
+                        size,    indices, squared};
+  KEDGE_LAUNCH(gpu, rank_candidates<T>, static_cast<unsigned>(queries.rows), kRankThreads,
+               static_cast<std::size_t>(size) * (sizeof(double) + sizeof(std::int32_t)), rank,
+               std::numeric_limits<double>::infinity());
 }
 
 template <class T>
@@ -201,16 +248,17 @@ class CudaNeighbours final : public NeighbourOps<T>, private CudaBody {
                           "nearest: k is " + std::to_string(k) + ", must be 1 to " + std::to_string(most));
     CudaRuntime& gpu = runtime_;
     Array<double> sums(gpu, d);
-    Array<T> centre(gpu, d);
-    Array<Bits<T>> largest(gpu, 1);
-    largest.zero();
+    Searched<T> searched{Array<T>(gpu, d), Array<Bits<T>>(gpu, 1), {}, {}};
+    searched.largest.zero();
     ops_.rows->column_sums(points, sums.view());
-    KEDGE_LAUNCH(gpu, centre_of<T>, blocks_for(d, 128), 128, 0, sums.data(), d, points.rows, centre.data());
-    const Centred<T> p = centred<T>(gpu, points, centre, raw(largest));
+    KEDGE_LAUNCH(gpu, centre_of<T>, blocks_for(d, 128), 128, 0, sums.data(), d, points.rows, searched.centre.data());
+    searched.centred = centred<T>(gpu, points, searched.centre, raw(searched.largest));
+    if (has_tensor_units(gpu) && d <= SplitRows::kMostColumns)
+      searched.split = SplitTable<T>(gpu, {raw(searched.centred.values), points.rows, d}, raw(searched.centred.norms));
     for (std::int64_t first = 0; first < queries.rows; first += kQueryBatch) {
       const std::int64_t rows = std::min(kQueryBatch, queries.rows - first);
-      search_batch(gpu, queries.row_range(first, rows), points, k, centre, p, raw(largest),
-                   indices.row_range(first, rows), squared.row_range(first, rows));
+      search_batch(gpu, queries.row_range(first, rows), points, k, searched, indices.row_range(first, rows),
+                   squared.row_range(first, rows));
     }
   }
 
