@@ -14,9 +14,10 @@ constexpr double kChance =
 constexpr double kFactorisationShare = 0.05;   // of the units' rate, assumed: cuSOLVER on at most some hundred columns
 
 // Clock in GHz; rates of memory and host in GB/s, of arithmetic in 1e12 operations a second. `cache` is the second
-// level's rate in rates of the memory.
+// level's rate in rates of the memory. mma.sync reaches 0.6 of an H100's sheet, assumed. A T4 multiplies by its float
+// units what newer GPUs give to tensor units (has_tensor_units()).
 constexpr Machine machine(std::string_view name, double multiprocessors, double clock, double memory, double cache,
-                          double f32, double f64, double host) {
+                          double f32, double f64, double tensor, double host) {
   return {.name = name,
           .multiprocessors = multiprocessors,
           .clock = clock * 1e9,
@@ -24,14 +25,15 @@ constexpr Machine machine(std::string_view name, double multiprocessors, double 
           .cache_rate = cache * memory * 1e9,
           .f32_rate = f32 * 1e12,
           .f64_rate = f64 * 1e12,
+          .tensor_rate = tensor * 1e12,
           .host_rate = host * 1e9};
 }
 
 constexpr Machine kMachines[] = {
-    machine("T4", 40, 1.59, 320, 3, 8.1, 0.25, 6),
-    machine("L4", 58, 2.04, 300, 3, 30.3, 0.47, 8),
-    machine("A100", 108, 1.41, 2039, 2.2, 19.5, 9.7, 8),
-    machine("H100", 132, 1.98, 3350, 2.2, 67, 34, 10),
+    machine("T4", 40, 1.59, 320, 3, 8.1, 0.25, 8.1, 6),
+    machine("L4", 58, 2.04, 300, 3, 30.3, 0.47, 121, 8),
+    machine("A100", 108, 1.41, 2039, 2.2, 19.5, 9.7, 312, 8),
+    machine("H100", 132, 1.98, 3350, 2.2, 67, 34, 590, 10),
 };
 
 bool is_factorisation(const std::string& kernel) {
@@ -39,7 +41,7 @@ bool is_factorisation(const std::string& kernel) {
                              [&](const char* name) { return kernel.find(name) != std::string::npos; });
 }
 
-std::array<double Counts::*, 18> counts_members() {
+std::array<double Counts::*, 19> counts_members() {
   return {&Counts::launches,
           &Counts::blocks,
           &Counts::warps,
@@ -55,6 +57,7 @@ std::array<double Counts::*, 18> counts_members() {
           &Counts::f32,
           &Counts::f64,
           &Counts::special,
+          &Counts::tensor,
           &Counts::instructions,
           &Counts::chain,
           &Counts::library_bytes};
@@ -102,9 +105,10 @@ double seconds(const Machine& machine, const std::string& kernel, const Counts& 
   // The sheets count a fused multiply-add as two operations, which any operation takes the time of.
   const double units =
       2 * (counts.f32 / machine.f32_rate + (counts.f64 + 8 * counts.special) / machine.f64_rate) / busy;
+  const double tensor = counts.tensor / machine.tensor_rate / busy;
   const double issue = counts.instructions / kWarp / (kIssuesPerClock * clocks);
   const double chain = counts.chain * kLatency / kInFlight;
-  return counts.launches * kLaunch + std::max({memory, cache, near, units, issue, chain});
+  return counts.launches * kLaunch + std::max({memory, cache, near, units, tensor, issue, chain});
 }
 
 double flow_seconds(const Machine& machine, const Flow& flow) {

@@ -18,6 +18,7 @@ struct Machine {
   double memory_rate;              // of a copy that reads and writes: 0.9 of the sheet's, which is what copies reach
   double cache_rate;   // second level, assumed: 2.2 of the memory's rate on Hopper and Ampere, 3 on smaller ones
   double f32_rate, f64_rate;   // of fma counted as two, without tensor cores
+  double tensor_rate;          // of bfloat16 with sums in float, by mma.sync
   double host_rate;            // between pageable host memory and the device, assumed
 };
 std::span<const Machine> machines();

@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "engine/backend/emulated/tensor.h"
+
 extern "C" char __data_start, _end;   // the linker's: where variables of the program lie, __shared__ ones among them
 
 namespace kedge::gpu_model {
@@ -163,6 +165,7 @@ void Tracer::launch_ends() {
     current_->instructions += n * cost->second.all;
   }
   blocks_run_.clear();
+  current_->tensor += std::exchange(engine::emulated::tensor_operations, 0);
   current_->chain += longest_;
   in_block_.clear(), in_launch_.clear();
   current_ = nullptr;

@@ -28,6 +28,7 @@ struct Counts {
   double shared_passes = 0, ideal_shared_passes = 0;
   double atomics = 0;                     // on global memory
   double f32 = 0, f64 = 0, special = 0;   // operations; special: division and square root
+  double tensor = 0;                      // operations of tensor units
   double instructions = 0;                // of threads
   double chain = 0;                       // accesses to global memory by the thread with the most, summed over launches
   double library_bytes = 0;

@@ -56,6 +56,7 @@ void multiply_fragments(float (&sum)[4], const unsigned (&a)[4], const unsigned 
   std::copy(std::begin(a), std::end(a), warp[lane].a);
   std::copy(std::begin(b), std::end(b), warp[lane].b);
   meet_warp(__LINE__);
+  tensor_operations += 2.0 * 4 * kProducts;   // of this lane
   const unsigned group = lane / 4, place = lane % 4;
   for (unsigned e = 0; e < 4; ++e) {
     const unsigned lower = e / 2, column = 2 * place + e % 2;   // row group + 8 lower of the 16

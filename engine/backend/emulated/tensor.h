@@ -9,6 +9,9 @@
 
 namespace kedge::engine::emulated {
 
+// Operations of the tensor units since the last time that this was set to 0, a fused multiply-add as two.
+inline double tensor_operations = 0;
+
 // As mma.m16n8k16 on bfloat16, with the worst rounding that TensorError allows: each addend of a sum of 17 is cut to
 // 2^-23 of the largest one's power of two, and so is their sum. All 32 lanes of the warp call it.
 void multiply_fragments(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]);

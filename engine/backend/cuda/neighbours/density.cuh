@@ -194,7 +194,8 @@ struct MicroPlaces {
   __device__ static int column_of(int thread, int e) { return tile_place(thread % 16, e % kMicro); }
 };
 
-// Adds the hits of a block to the counts of its rows and columns. `counts` of both is in shared memory, and 0.
+// Adds the hits of a block to the counts of its rows and columns. `counts` of both is in shared memory, 0 before
+// and after.
 template <class Places>
 __device__ void count_hits(typename Places::Word hits, std::int32_t* counts, std::int32_t* left_counts,
                            std::int32_t* right_counts) {
@@ -208,7 +209,9 @@ __device__ void count_hits(typename Places::Word hits, std::int32_t* counts, std
   __syncthreads();
   for (int i = thread; i < 2 * Places::kTile; i += static_cast<int>(blockDim.x)) {
     if (counts[i] > 0) atomicAdd(i < Places::kTile ? left_counts + i : right_counts + (i - Places::kTile), counts[i]);
+    counts[i] = 0;
   }
+  __syncthreads();
 }
 
 // What a pass does with the hits of a pair of tiles; marks: those of the left tile's points, then of the right's.

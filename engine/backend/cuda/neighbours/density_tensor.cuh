@@ -68,45 +68,106 @@ __device__ void resolve_doubts(MatrixView<const T> points, double limit, std::in
   }
 }
 
-// As tile_pairs(). One part of each value decides nearly all pairs of most tables; a tile where it leaves many threads
-// with doubts is multiplied once more, from two.
+struct TensorJob {
+  SplitRows rows;
+  TensorLimits coarse, fine;   // of one part of each value, and of two
+  std::int64_t group;          // tiles of the right side that a block takes one after the other
+};
+
+// The hits of a pair of tiles, whose products from one part are in `sums`. All threads call it, of pairs where a thread
+// has hits or doubts. Where one part leaves many threads with doubts, the tiles are multiplied again, from two;
+// whether.
 template <Pass kPass, class T>
-__global__ void __launch_bounds__(256, 2) tensor_pairs(MatrixView<const T> points, SplitRows rows, TensorLimits coarse,
-                                                       TensorLimits fine, DensityView job, PairMasks masks) {
-  using Word = TensorPlaces::Word;
+__device__ bool settle_pairs(MatrixView<const T> points, const TensorJob& tensor, double limit, std::int64_t tile_x,
+                             std::int64_t tile_y, unsigned char* shared, const std::int32_t* marks,
+                             float (&sums)[4][4][4], TensorPlaces::Word& hits, TensorPlaces::Word& doubts) {
   constexpr int kTile = TensorPlaces::kTile, kManyInDoubt = 16;
-  const std::int64_t tile_x = blockIdx.x, tile_y = block_y(), n = points.rows;
-  if (tile_y > tile_x) return;   // also what tall_grid() adds
+  const bool again = __syncthreads_count(doubts != 0) > kManyInDoubt;
+  if (again) {
+    TensorProducts<2> products(tensor.rows, tile_x, tensor.rows, shared);
+    products.start(tile_y, tile_y + 1);
+    products.next(sums);
+    decide_pairs<kPass>(tensor.rows, tensor.fine, sums, points.rows, tile_x * kTile, tile_y * kTile, marks, hits,
+                        doubts);
+  }
+  resolve_doubts(points, limit, tile_x * kTile, tile_y * kTile, hits, doubts);
+  return again;
+}
+
+// Block (x, g) takes tile x against the tiles y <= x of group g. One part of each value decides nearly all pairs of
+// most tables: n^2 d flops.
+template <class T>
+__global__ void __launch_bounds__(256, 2)
+    tensor_count(MatrixView<const T> points, TensorJob tensor, DensityView job, PairMasks masks) {
+  using Word = TensorPlaces::Word;
+  constexpr int kTile = TensorPlaces::kTile;
+  const std::int64_t tile_x = blockIdx.x, first = block_y() * tensor.group;
+  if (first > tile_x) return;
+  const std::int64_t last = first + tensor.group < tile_x + 1 ? first + tensor.group : tile_x + 1;
   KEDGE_DYNAMIC_SHARED(unsigned char, shared);
-  __shared__ std::int32_t marks[2 * SplitRows::kTile + 1];   // of both tiles; counts in the first pass; a place
-  const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t left = tile_x * kTile, right = tile_y * kTile;
-  const std::int32_t place =
-      kPass != Pass::kCount && masks.places ? *masks.place_of(tile_x, tile_y) : std::int32_t{PairMasks::kNotKept};
-  if (place == PairMasks::kNothing) return;
-  const std::int32_t left_mark = mark_of<kPass>(job, left + thread % kTile, n),
-                     right_mark = mark_of<kPass>(job, right + thread % kTile, n);
-  if (kPass == Pass::kJoin && (!__syncthreads_or(left_mark >= 0) || !__syncthreads_or(right_mark >= 0))) return;
-  if (kPass == Pass::kBorder && !__syncthreads_or(left_mark == 0 || right_mark == 0)) return;
-  if (thread < kTile) {
-    marks[thread] = kPass == Pass::kCount ? 0 : left_mark;
-    marks[kTile + thread] = kPass == Pass::kCount ? 0 : right_mark;
-  }
-  __syncthreads();
-  if (place >= 0) return meet_hits<kPass, TensorPlaces>(job, masks.word_at<Word>(place), left, right, marks);
+  __shared__ std::int32_t counts[2 * SplitRows::kTile + 1];   // of both tiles, and a place
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * kTile; i += SplitRows::kThreads) counts[i] = 0;
   float sums[4][4][4];
-  Word hits = 0, doubts = 0;
-  TensorProduct<1>(rows, tile_x, rows, tile_y, shared).compute(sums);
-  decide_pairs<kPass>(rows, coarse, sums, n, left, right, marks, hits, doubts);
-  if (__syncthreads_count(doubts != 0) > kManyInDoubt) {
-    TensorProduct<2>(rows, tile_x, rows, tile_y, shared).compute(sums);
-    decide_pairs<kPass>(rows, fine, sums, n, left, right, marks, hits, doubts);
+  TensorProducts<1> products(tensor.rows, tile_x, tensor.rows, shared);
+  products.start(first, last);
+  for (std::int64_t tile_y = first; tile_y < last; ++tile_y) {
+    Word hits = 0, doubts = 0;
+    products.next(sums);
+    decide_pairs<Pass::kCount>(tensor.rows, tensor.coarse, sums, points.rows, tile_x * kTile, tile_y * kTile, nullptr,
+                               hits, doubts);
+    if (!__syncthreads_or((hits | doubts) != 0)) {   // most pairs of tiles of many tables
+      if (masks.places && threadIdx.x == 0) *masks.place_of(tile_x, tile_y) = PairMasks::kNothing;
+      continue;
+    }
+    if (settle_pairs<Pass::kCount>(points, tensor, job.limit, tile_x, tile_y, shared, nullptr, sums, hits, doubts))
+      products.start(tile_y + 1, last);
+    count_hits<TensorPlaces>(hits, counts, job.counts + tile_x * kTile, job.counts + tile_y * kTile);
+    if (masks.places) masks.keep(tile_x, tile_y, hits, counts + 2 * kTile);
   }
-  resolve_doubts(points, job.limit, left, right, hits, doubts);
-  if constexpr (kPass == Pass::kCount) {
-    count_hits<TensorPlaces>(hits, marks, job.counts + left, job.counts + right);
-    if (masks.places) masks.keep(tile_x, tile_y, hits, marks + 2 * kTile);
-  } else {
+}
+
+// The passes after it, block by block as that one. What it has kept is only read.
+template <Pass kPass, class T>
+__global__ void __launch_bounds__(256, 2)
+    tensor_meet(MatrixView<const T> points, TensorJob tensor, DensityView job, PairMasks masks) {
+  using Word = TensorPlaces::Word;
+  constexpr int kTile = TensorPlaces::kTile;
+  const std::int64_t tile_x = blockIdx.x, first = block_y() * tensor.group, n = points.rows, left = tile_x * kTile;
+  if (first > tile_x) return;
+  const std::int64_t last = first + tensor.group < tile_x + 1 ? first + tensor.group : tile_x + 1;
+  KEDGE_DYNAMIC_SHARED(unsigned char, shared);
+  __shared__ std::int32_t marks[2 * SplitRows::kTile];
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto place_of = [&](std::int64_t tile_y) {
+    return masks.places ? *masks.place_of(tile_x, tile_y) : std::int32_t{PairMasks::kNotKept};
+  };
+  bool has_any = false;
+  for (std::int64_t y = first + thread; y < last; y += SplitRows::kThreads)
+    has_any = has_any || place_of(y) != PairMasks::kNothing;
+  if (!__syncthreads_or(has_any)) return;
+  const std::int32_t left_mark = mark_of<kPass>(job, left + thread % kTile, n);
+  if (kPass == Pass::kJoin && !__syncthreads_or(left_mark >= 0)) return;
+  for (std::int64_t tile_y = first; tile_y < last; ++tile_y) {
+    const std::int64_t right = tile_y * kTile;
+    const std::int32_t place = place_of(tile_y);
+    if (place == PairMasks::kNothing) continue;
+    const std::int32_t right_mark = mark_of<kPass>(job, right + thread % kTile, n);
+    if (kPass == Pass::kJoin && !__syncthreads_or(right_mark >= 0)) continue;
+    if (kPass == Pass::kBorder && !__syncthreads_or(left_mark == 0 || right_mark == 0)) continue;
+    __syncthreads();   // the marks of the tile before are not read any more
+    if (thread < kTile) marks[thread] = left_mark, marks[kTile + thread] = right_mark;
+    __syncthreads();
+    Word hits = 0, doubts = 0;
+    if (place >= 0) {
+      hits = masks.word_at<Word>(place);
+    } else {
+      float sums[4][4][4];
+      TensorProducts<1> products(tensor.rows, tile_x, tensor.rows, shared);
+      products.start(tile_y, tile_y + 1);
+      products.next(sums);
+      decide_pairs<kPass>(tensor.rows, tensor.coarse, sums, n, left, right, marks, hits, doubts);
+      settle_pairs<kPass>(points, tensor, job.limit, tile_x, tile_y, shared, marks, sums, hits, doubts);
+    }
     meet_hits<kPass, TensorPlaces>(job, hits, left, right, marks);
   }
 }

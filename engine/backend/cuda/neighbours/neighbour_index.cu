@@ -204,11 +204,19 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       const CentredPoints<T> centred = this->centred();
       split_ = SplitTable<T>(gpu_, centred.centred, centred.norms);
     }
-    const auto tiles = static_cast<unsigned>(split_.tiles());
-    if (kPass == Pass::kCount) reserve_masks(tiles, sizeof(TensorPlaces::Word));
-    KEDGE_LAUNCH(gpu_, (tensor_pairs<kPass, T>), tall_grid(gpu_, tiles, tiles), SplitRows::kThreads, kTensorTileBytes,
-                 points_, split_.rows(), TensorLimits::of(job.limit, TensorError::of(1, points_.cols)),
-                 TensorLimits::of(job.limit, TensorError::of(2, points_.cols)), job, masks_);
+    const std::int64_t tiles = split_.tiles(), slots = std::int64_t{2} * gpu_.multiprocessors();
+    constexpr std::int64_t kMostInGroup = 16, kBlocksASlot = 4;
+    const std::int64_t group = std::clamp(tiles * tiles / (2 * kBlocksASlot * slots), std::int64_t{1}, kMostInGroup);
+    const TensorJob tensor{split_.rows(), TensorLimits::of(job.limit, TensorError::of(1, points_.cols)),
+                           TensorLimits::of(job.limit, TensorError::of(2, points_.cols)), group};
+    const dim3 grid = tall_grid(gpu_, static_cast<unsigned>(tiles), static_cast<unsigned>(tiles_of(tiles, group)));
+    if constexpr (kPass == Pass::kCount) {
+      reserve_masks(tiles, sizeof(TensorPlaces::Word));
+      KEDGE_LAUNCH(gpu_, tensor_count<T>, grid, SplitRows::kThreads, kTensorTileBytes, points_, tensor, job, masks_);
+    } else {
+      KEDGE_LAUNCH(gpu_, (tensor_meet<kPass, T>), grid, SplitRows::kThreads, kTensorTileBytes, points_, tensor, job,
+                   masks_);
+    }
   }
 
   // Room for the hits of the first pass, in a small part of the free memory: of as many pairs of tiles as fit.

@@ -42,7 +42,7 @@ __device__ inline int prune_list(const TensorShortlist& job, float share, float 
     if (below < job.k) kth |= 1u << bit;
   }
   kth |= (1u << kLastBit) - 1;
-  float upper = scores[0];
+  float upper = -std::numeric_limits<float>::infinity();
   for (int e = lane; e < n; e += kLanes) {
     if (ordered_bits(scores[e]) > kth) continue;
     upper = fmaxf(upper, scores[e] + 2 * share * job.points.half_norms[indices[e]]);
@@ -124,9 +124,10 @@ __device__ bool list_range(const TensorShortlist& job, TensorError error, bool m
   if (threadIdx.x < kTile) counts[own] = usable ? 0 : -1, limits[own] = usable ? kInfinity : -kInfinity;
   const std::int64_t begin = blockIdx.y * job.range, end = begin + job.range < job.n ? begin + job.range : job.n;
   float sums[4][4][4];
+  TensorProducts<kParts> products(job.queries, blockIdx.x, job.points, shared);
+  products.start(begin / kTile, (end + kTile - 1) / kTile);
   for (std::int64_t point = begin; point < end; point += kTile) {
-    __syncthreads();
-    TensorProduct<kParts>(job.queries, blockIdx.x, job.points, point / kTile, shared).compute(sums);
+    products.next(sums);
     list_pairs(job, error.share, sums, point, counts, limits);
     __syncthreads();
     if (!__syncthreads_or(counts[own] > job.capacity - kTile)) continue;   // nearly always

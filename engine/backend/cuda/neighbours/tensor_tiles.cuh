@@ -12,7 +12,7 @@
 
 namespace kedge::engine {
 
-// Centred rows x, each as high + low, both bfloat16: |high - x| <= 2^-9 |x|, |high + low - x| <= 2^-18 |x|. Tiles of
+// Centred rows x, each as high + low, both bfloat16: |high - x| <= 2^-8 |x|, |high + low - x| <= 2^-16 |x|. Tiles of
 // kTile rows, kStep columns at a time, lie one after the other: what a block copies at once is side by side. Rows and
 // columns beyond the ends are 0.
 struct SplitRows {
@@ -37,18 +37,15 @@ inline std::int64_t split_steps(std::int64_t columns) {
 //
 // of s, for squared norms of at most 2^100 and at most 4096 columns. With S = sum |q_j p_j| <= |q| |p| <= (|q|^2 +
 // |p|^2) / 2:
-// 1. Operands. Of one part: |q p - high high| <= (2 2^-9 + 2^-18) |q p|. Of two, three products are added, high low,
-// low
-//    high and high high: 2 2^-18 for the parts, 2^-18 for low low, which is left out, and 2^-36. Doubles are rounded to
-//    float first, which is in the factor 1.01.
+// 1. Operands. Of one part: |q p - high high| <= (2 2^-8 + 2^-16) |q p|. Of two, three products are added, high low,
+//    low high and high high: 2 2^-16 for the parts, 2^-16 for low low, which is left out, and 2^-32. Doubles are
+//    rounded to float first, which is in the factor 1.01.
 // 2. Addition. Products are exact. What is added at once is cut, each addend to 2^-23 of the largest at least, in
-// blocks
-//    of 4, 8 or 16 products and the sum before them (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA
-//    tensor cores, 2021; PTX promises no more). 16 products are at most 4 blocks of 5 addends and one result: 24 cuts,
-//    each at most 2^-23 of a sum that is at most 1.01 S.
+//    blocks of 4, 8 or 16 products and the sum before them (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of
+//    NVIDIA tensor cores, 2021; PTX promises no more). 16 products are at most 4 blocks of 5 addends and one result: 24
+//    cuts, each at most 2^-23 of a sum that is at most 1.01 S.
 // 3. Float elsewhere: norms, their halves times (1 -+ share), and two additions of sizes of at most 2 (|q|^2 + |p|^2)
-//    each 2^-24; centring, 2^-23 of each difference's coordinates, so 2^-22 (|q|^2 + |p|^2). Together 11 2^-24; 16 are
-//    used.
+//    each 2^-24; centring, 2^-24 of each coordinate, so 2^-22 (|q|^2 + |p|^2). Together 11 2^-24; 16 are used.
 // 4. Rounding of the exact distance itself: (d / 16 + 16) 2^-53 of at most 2 (|q|^2 + |p|^2).
 // 5. Underflow. Values, products and sums below 2^-126 may become 0: at most 2^-126 (|q_j| + |p_j| + 6) a column, and
 //    |q_j| <= 1 + |q|^2. `least` and 2^-100 in the share are beyond that.
@@ -57,7 +54,7 @@ struct TensorError {
 
   static TensorError of(int parts, std::int64_t columns) {
     const auto d = static_cast<double>(columns);
-    const double operands = parts == 1 ? 0x1p-8 + 0x1p-18 : 3 * 0x1p-18 + 0x1p-36;
+    const double operands = parts == 1 ? 0x1p-7 + 0x1p-16 : 3 * 0x1p-16 + 0x1p-32;
     const double cuts = static_cast<double>(split_steps(columns)) * (parts == 1 ? 1 : 3) * 24 * 0x1p-23;
     const double share = 1.01 * (operands + 1.01 * cuts) + 16 * 0x1p-24 + 2 * (d / 16 + 16) * 0x1p-53 + 0x1p-100;
     return {static_cast<float>(share), static_cast<float>(0x1p-120 * (d + 16))};
@@ -122,70 +119,83 @@ struct alignas(8) TwoWords {
   unsigned values[2];
 };
 
-// The products of two tiles of rows, from kParts of each value; `shared` has kTensorTileBytes. All threads call it, and
-// wait for each other before they use `shared` again.
-inline constexpr std::size_t kTensorTileBytes = 64 * 1024;
+inline constexpr std::size_t kTensorTileBytes = 64 * 1024;   // of shared memory
 
+// The products of one tile of rows with tiles that follow one another, from kParts of each value. What is multiplied
+// next, of the next tile too, is copied meanwhile. All threads of the block call start() and next().
 template <int kParts>
-class TensorProduct {
+class TensorProducts {
  public:
-  __device__ TensorProduct(const SplitRows& left, std::int64_t left_tile, const SplitRows& right,
-                           std::int64_t right_tile, unsigned char* shared)
-      : shared_(shared), steps_(static_cast<int>(left.steps)) {
-    const std::int64_t from_left = left_tile * left.steps * SplitRows::kPieceBytes,
-                       from_right = right_tile * right.steps * SplitRows::kPieceBytes;
-    from_[0] = left.high + from_left, from_[1] = right.high + from_right;
-    if (kParts == 2) from_[2] = left.low + from_left, from_[3] = right.low + from_right;
+  __device__ TensorProducts(const SplitRows& left, std::int64_t tile, const SplitRows& right, unsigned char* shared)
+      : left_(left), right_(right), tile_(tile), shared_(shared) {}
+
+  // Of tiles [first, last). Whatever another one has begun in `shared` is over.
+  __device__ void start(std::int64_t first, std::int64_t last) {
+    await_copies<0>();
+    __syncthreads();
+    from_ = first, end_ = last, step_ = 0, filled_ = 0, used_ = 0;
+    for (int s = 0; s < kStages - 1; ++s) fetch();
   }
 
-  __device__ void compute(float (&sums)[4][4][4]) const {
+  // sums: this thread's of the next tile.
+  __device__ void next(float (&sums)[4][4][4]) {
     KEDGE_UNROLL
     for (int e = 0; e < 64; ++e) sums[e / 16][e / 4 % 4][e % 4] = 0;
-    for (int s = 0; s < kStages - 1; ++s) fetch(s);
-    for (int s = 0; kDeep * s < steps_; ++s) {
+    for (int step = 0; step < static_cast<int>(left_.steps); step += kDeep) {
       await_copies<kStages - 2>();
-      __syncthreads();
-      fetch(s + kStages - 1);
-      multiply(s, 0, sums);
-      if (kDeep * s + 1 < steps_) multiply(s, 1, sums);
+      __syncthreads();   // all see this stage, and have done with the one that is filled now
+      fetch();
+      const unsigned char* const stage = shared_ + used_ * kStageBytes;
+      multiply(stage, sums);
+      if (step + 1 < static_cast<int>(left_.steps)) multiply(stage + SplitRows::kPieceBytes, sums);
+      used_ = (used_ + 1) % kStages;
     }
   }
 
  private:
   static constexpr int kDeep = 2;   // steps of a stage
-  static constexpr int kPlanes = 2 * kParts, kStageBytes = kPlanes * kDeep * SplitRows::kPieceBytes,
-                       kStages = static_cast<int>(kTensorTileBytes) / kStageBytes;
+  static constexpr int kPlanes = 2 * kParts, kPlaneBytes = kDeep * SplitRows::kPieceBytes,
+                       kStageBytes = kPlanes * kPlaneBytes, kStages = static_cast<int>(kTensorTileBytes) / kStageBytes;
 
-  __device__ void fetch(int s) const {
-    constexpr int kAtOnce = SplitRows::kThreads * 16;
-    static_assert(kAtOnce == SplitRows::kPieceBytes);
-    const int thread = static_cast<int>(threadIdx.x);
-    unsigned char* const stage = shared_ + s % kStages * kStageBytes + 16 * thread;
-    KEDGE_UNROLL
-    for (int piece = 0; piece < kPlanes * kDeep; ++piece) {
-      const int step = kDeep * s + piece % kDeep;
-      if (step < steps_)
-        copy_ahead(stage + piece * kAtOnce, from_[piece / kDeep] + std::int64_t{step} * kAtOnce + 16 * thread);
+  // Starts the copies of the next stage, if there is one: of each part the left tile's steps, then the right one's.
+  __device__ void fetch() {
+    if (from_ < end_) {
+      const int steps = static_cast<int>(left_.steps);
+      const std::int64_t mine = 16 * static_cast<std::int64_t>(threadIdx.x);
+      unsigned char* const stage = shared_ + filled_ * kStageBytes + mine;
+      const std::int64_t left = (tile_ * steps + step_) * SplitRows::kPieceBytes + mine,
+                         right = (from_ * steps + step_) * SplitRows::kPieceBytes + mine;
+      KEDGE_UNROLL
+      for (int part = 0; part < kParts; ++part) {
+        KEDGE_UNROLL
+        for (int deep = 0; deep < kDeep; ++deep) {
+          if (step_ + deep >= steps) continue;
+          const int at = deep * SplitRows::kPieceBytes;
+          copy_ahead(stage + 2 * part * kPlaneBytes + at, (part == 0 ? left_.high : left_.low) + left + at);
+          copy_ahead(stage + (2 * part + 1) * kPlaneBytes + at, (part == 0 ? right_.high : right_.low) + right + at);
+        }
+      }
+      step_ += kDeep;
+      if (step_ >= steps) step_ = 0, ++from_;
+      filled_ = (filled_ + 1) % kStages;
     }
     end_copy_group();
   }
 
   // Four columns of a lane's row, as the halves of a fragment's 16; both sides take them in the same order.
-  __device__ const TwoWords& words(int s, int step, int plane, int row) const {
-    const unsigned char* const piece =
-        shared_ + s % kStages * kStageBytes + (plane * kDeep + step) * SplitRows::kPieceBytes;
-    return *reinterpret_cast<const TwoWords*>(piece + row * (2 * SplitRows::kStep) +
+  __device__ static const TwoWords& words(const unsigned char* stage, int plane, int row) {
+    return *reinterpret_cast<const TwoWords*>(stage + plane * kPlaneBytes + row * (2 * SplitRows::kStep) +
                                               static_cast<int>(threadIdx.x) % 4 * 8);
   }
 
-  __device__ void multiply(int s, int step, float (&sums)[4][4][4]) const {
+  __device__ static void multiply(const unsigned char* stage, float (&sums)[4][4][4]) {
     const int thread = static_cast<int>(threadIdx.x);
     unsigned right[kParts][4][2];
     KEDGE_UNROLL
     for (int part = 0; part < kParts; ++part) {
       KEDGE_UNROLL
       for (int n = 0; n < 4; ++n) {
-        const TwoWords two = words(s, step, 2 * part + 1, thread / 32 % 4 * 32 + n * 8 + thread % 32 / 4);
+        const TwoWords two = words(stage, 2 * part + 1, thread / 32 % 4 * 32 + n * 8 + thread % 32 / 4);
         right[part][n][0] = two.values[0], right[part][n][1] = two.values[1];
       }
     }
@@ -195,7 +205,7 @@ class TensorProduct {
       KEDGE_UNROLL
       for (int part = 0; part < kParts; ++part) {
         const int row = thread / 128 * 64 + m * 16 + thread % 32 / 4;
-        const TwoWords upper = words(s, step, 2 * part, row), lower = words(s, step, 2 * part, row + 8);
+        const TwoWords upper = words(stage, 2 * part, row), lower = words(stage, 2 * part, row + 8);
         left[part][0] = upper.values[0], left[part][2] = upper.values[1];
         left[part][1] = lower.values[0], left[part][3] = lower.values[1];
       }
@@ -210,9 +220,10 @@ class TensorProduct {
     }
   }
 
+  const SplitRows &left_, &right_;   // of the kernel's parameters
+  std::int64_t tile_, from_ = 0, end_ = 0;
   unsigned char* shared_;
-  int steps_;
-  const unsigned char* from_[2 * kParts];
+  int step_ = 0, filled_ = 0, used_ = 0;   // where copies have come to; stages of the ring
 };
 
 // The parts and norms of centred rows, on the host's side.

@@ -1,0 +1,104 @@
+// The bound of TensorError against products on the emulated tensor units, which cut as badly as it allows.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/cuda/neighbours/tensor_tiles.cuh"
+#include "engine/core/rng.h"
+
+namespace kedge::parity {
+namespace {
+
+using namespace engine;
+
+constexpr int kTile = TensorPlaces::kTile;
+
+template <int kParts>
+__global__ void products_within(SplitRows rows, float* out) {
+  KEDGE_DYNAMIC_SHARED(unsigned char, shared);
+  float sums[4][4][4];
+  TensorProducts<kParts> products(rows, 0, rows, shared);
+  products.start(0, 1);
+  products.next(sums);
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int e = 0; e < TensorPlaces::kValues; ++e)
+    out[TensorPlaces::row_of(thread, e) * kTile + TensorPlaces::column_of(thread, e)] = sums[e / 16][e / 4 % 4][e % 4];
+}
+
+// Of one kind of table: what the bound allows, and how much of it is used, at most, by any pair.
+template <class T>
+double largest_share_of_bound(int parts, std::int64_t d,
+                              const std::function<double(std::int64_t, std::int64_t)>& value) {
+  CudaRuntime gpu({.seed = 3});
+  std::vector<T> host(static_cast<std::size_t>(kTile * d));
+  std::vector<T> norms(kTile);
+  for (std::int64_t i = 0; i < kTile; ++i) {
+    double norm = 0;
+    for (std::int64_t j = 0; j < d; ++j) {
+      const T x = static_cast<T>(value(i, j));
+      host[static_cast<std::size_t>(i * d + j)] = x;
+      norm += static_cast<double>(x) * static_cast<double>(x);
+    }
+    norms[static_cast<std::size_t>(i)] = static_cast<T>(norm);
+  }
+  const Array<T> table(gpu, host), device_norms(gpu, norms);
+  const SplitTable<T> split(gpu, {table.data(), kTile, d}, raw(device_norms));
+  Array<float> out(gpu, kTile * kTile);
+  if (parts == 1)
+    KEDGE_LAUNCH(gpu, products_within<1>, 1, SplitRows::kThreads, kTensorTileBytes, split.rows(), raw(out));
+  else KEDGE_LAUNCH(gpu, products_within<2>, 1, SplitRows::kThreads, kTensorTileBytes, split.rows(), raw(out));
+  const std::vector<float> dots = out.to_host();
+  const TensorError error = TensorError::of(parts, d);
+  double most = 0;
+  for (std::int64_t i = 0; i < kTile; ++i)
+    for (std::int64_t j = 0; j < kTile; ++j) {
+      double exact = 0;
+      for (std::int64_t c = 0; c < d; ++c) {
+        const double difference = static_cast<double>(host[static_cast<std::size_t>(i * d + c)]) -
+                                  static_cast<double>(host[static_cast<std::size_t>(j * d + c)]);
+        exact += difference * difference;
+      }
+      const double both = static_cast<double>(norms[static_cast<std::size_t>(i)]) +
+                          static_cast<double>(norms[static_cast<std::size_t>(j)]);
+      const double score = both - 2 * static_cast<double>(dots[static_cast<std::size_t>(i * kTile + j)]);
+      const double bound = static_cast<double>(error.share) * both + static_cast<double>(error.least);
+      most = std::max(most, std::fabs(score - exact) / bound);
+    }
+  return most;
+}
+
+template <class T>
+void expect_within_bound() {
+  PhiloxStream random(7, 7);
+  const auto uniform = [&](std::int64_t, std::int64_t) { return 0.5 + random.uniform(); };   // every cut has one sign
+  const auto around_zero = [&](std::int64_t, std::int64_t) { return random.uniform() - 0.5; };
+  const auto falling = [](std::int64_t i, std::int64_t j) {
+    return std::ldexp(1.0 + static_cast<double>(i) / 977, -static_cast<int>(j % 40));
+  };
+  const auto tiny = [&](std::int64_t, std::int64_t) { return std::ldexp(random.uniform(), -70); };
+  for (const int parts : {1, 2})
+    for (const std::int64_t d : {1, 17, 40, 515}) {
+      for (const auto& value :
+           std::vector<std::function<double(std::int64_t, std::int64_t)>>{uniform, around_zero, falling, tiny})
+        EXPECT_LE((largest_share_of_bound<T>(parts, d, value)), 1) << parts << " parts, " << d << " columns";
+    }
+}
+
+TEST(TensorUnits, LeaveNoMoreUncertainThanTheBoundSays) {
+  expect_within_bound<float>();
+  expect_within_bound<double>();
+}
+
+// A bound that was far too wide would send most pairs to exact distances.
+TEST(TensorUnits, ReachAGoodPartOfTheBound) {
+  PhiloxStream random(7, 8);
+  const auto uniform = [&](std::int64_t, std::int64_t) { return 0.5 + random.uniform(); };
+  EXPECT_GT((largest_share_of_bound<float>(1, 1, uniform)), 1.0 / 8);      // rounding of the parts
+  EXPECT_GT((largest_share_of_bound<float>(2, 515, uniform)), 1.0 / 64);   // cut addends
+}
+
+}   // namespace
+}   // namespace kedge::parity
