@@ -7,6 +7,8 @@
 
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/cuda/neighbours/tensor_tiles.cuh"
+#include "engine/backend/distance.h"
+#include "engine/backend/emulated/gpu_models.h"
 #include "engine/core/rng.h"
 
 namespace kedge::parity {
@@ -98,6 +100,42 @@ TEST(TensorUnits, ReachAGoodPartOfTheBound) {
   const auto uniform = [&](std::int64_t, std::int64_t) { return 0.5 + random.uniform(); };
   EXPECT_GT((largest_share_of_bound<float>(1, 1, uniform)), 1.0 / 8);      // rounding of the parts
   EXPECT_GT((largest_share_of_bound<float>(2, 515, uniform)), 1.0 / 64);   // cut addends
+}
+
+// What a device finds: nearest neighbours, their distances, DBSCAN's core points and components.
+template <class T>
+struct FoundBy {
+  std::vector<std::int32_t> neighbours, components;
+  std::vector<T> distances;
+  std::vector<std::uint8_t> core;
+  friend bool operator==(const FoundBy&, const FoundBy&) = default;
+};
+
+template <class T>
+FoundBy<T> found_by(const char* model) {
+  constexpr std::int64_t kRows = 300, kCols = 20, kQueries = 40;
+  constexpr int kNeighbours = 7;
+  const auto device = make_cuda_device({.seed = 5, .model = &emulated::gpu_model(model)});
+  Memory& memory = device->memory();
+  std::vector<T> host(kRows * kCols);
+  PhiloxStream random(7, 9);
+  for (T& value : host) value = static_cast<T>(random.uniform());
+  const Matrix<T> points(memory, kRows, kCols, host);
+  Matrix<std::int32_t> indices(memory, kQueries, kNeighbours);
+  Matrix<T> squared(memory, kQueries, kNeighbours);
+  const auto& ops = device->ops<T>();
+  ops.neighbours->nearest(points.view().row_range(0, kQueries), points.view(), kNeighbours, indices.view(),
+                          squared.view());
+  Array<std::uint8_t> core(memory, kRows);
+  Array<std::int32_t> components(memory, kRows);
+  ops.distances->index_points(points.view(), Distance{})
+      ->density_components(1.6, 3, {}, core.view(), components.view());
+  return {indices.to_host(), components.to_host(), squared.to_host(), core.to_host()};
+}
+
+TEST(TensorUnits, FindWhatDevicesWithoutThemFind) {
+  EXPECT_EQ(found_by<float>("H100"), found_by<float>("T4"));
+  EXPECT_EQ(found_by<double>("H100"), found_by<double>("T4"));
 }
 
 }   // namespace
