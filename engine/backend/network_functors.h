@@ -4,8 +4,16 @@
 #include "engine/backend/functors.h"
 #include "engine/backend/ops/network.h"
 #include "engine/backend/raw.h"
+#include "engine/core/rng.h"
 
 namespace kedge::engine {
+
+inline constexpr double kLeak = 0.01;   // slope of leaky_relu below 0
+
+// The standard normal distribution's share below x.
+KEDGE_HD inline double normal_share(double x) {
+  return 0.5 * (1 + erf(x * 0.70710678118654752440));
+}
 
 template <class T>
 KEDGE_HD T activated(Activation f, T x) {
@@ -18,13 +26,21 @@ KEDGE_HD T activated(Activation f, T x) {
       return x > T{0} ? x : (x == x ? T{0} : x);
     case Activation::kExp:
       return static_cast<T>(exp(static_cast<double>(x)));
+    case Activation::kLeakyRelu:
+      return x < T{0} ? x * static_cast<T>(kLeak) : x;
+    case Activation::kElu:
+      return x < T{0} ? static_cast<T>(expm1(static_cast<double>(x))) : x;
+    case Activation::kGelu:
+      return static_cast<T>(static_cast<double>(x) * normal_share(static_cast<double>(x)));
+    case Activation::kSilu:
+      return static_cast<T>(static_cast<double>(x) / (1 + exp(-static_cast<double>(x))));
     case Activation::kIdentity:
       break;
   }
   return x;
 }
 
-// d times the slope of f where it is a.
+// d times the slope of f where its value (with slopes_by_input: its input) is a.
 template <class T>
 KEDGE_HD T sloped(Activation f, T a, T d) {
   switch (f) {
@@ -34,6 +50,18 @@ KEDGE_HD T sloped(Activation f, T a, T d) {
       return d * (T{1} - a * a);
     case Activation::kRelu:
       return a == T{0} ? T{0} : d;
+    case Activation::kLeakyRelu:
+      return a < T{0} ? d * static_cast<T>(kLeak) : d;
+    case Activation::kElu:
+      return a < T{0} ? d * (a + T{1}) : d;
+    case Activation::kGelu: {
+      const double z = static_cast<double>(a);
+      return static_cast<T>(static_cast<double>(d) * (normal_share(z) + z * exp(-z * z / 2) * 0.39894228040143267794));
+    }
+    case Activation::kSilu: {
+      const double z = static_cast<double>(a), share = 1 / (1 + exp(-z));
+      return static_cast<T>(static_cast<double>(d) * share * (1 + z * (1 - share)));
+    }
     case Activation::kExp:
     case Activation::kIdentity:
       break;
@@ -90,6 +118,8 @@ template <class T>
 struct StepConstants {
   bool is_adam, is_nesterov;
   T rate, first, first_rest, second, second_rest, epsilon, penalty;
+  bool is_rmsprop;
+  T kept;   // of a weight before the step
 
   explicit StepConstants(const DescentStep& s)
       : is_adam(s.is_adam),
@@ -100,7 +130,9 @@ struct StepConstants {
         second(static_cast<T>(s.second_decay)),
         second_rest(static_cast<T>(1 - s.second_decay)),
         epsilon(static_cast<T>(s.epsilon)),
-        penalty(static_cast<T>(s.penalty)) {}
+        penalty(static_cast<T>(s.penalty)),
+        is_rmsprop(s.is_rmsprop),
+        kept(static_cast<T>(1 - s.shrinkage)) {}
 };
 
 template <class T>
@@ -108,6 +140,31 @@ KEDGE_HD T adam_step(const StepConstants<T>& c, T g, T& m, T& v) {
   m = c.first * m + c.first_rest * g;
   v = c.second * v + c.second_rest * (g * g);
   return -c.rate * m / (sqrt(v) + c.epsilon);
+}
+
+template <class T>
+KEDGE_HD T rmsprop_step(const StepConstants<T>& c, T g, T& v) {
+  v = c.second * v + c.second_rest * (g * g);
+  return -c.rate * g / (sqrt(v) + c.epsilon);
+}
+
+// 0 with probability `rate`, otherwise 1 / (1 - rate): the factor of a cell.
+KEDGE_HD inline double kept_share(double rate, std::uint64_t seed, std::uint64_t stream, std::uint64_t cell) {
+  const PhiloxBlock block = philox(seed, stream, cell);
+  const std::uint64_t bits = (std::uint64_t{block.word[0]} << 32) | block.word[1];
+  return static_cast<double>(bits >> 11) * 0x1.0p-53 < rate ? 0 : 1 / (1 - rate);
+}
+
+// What brings a gradient of this sum of squares to a norm of at most `most`; as torch, with 1e-6 against a norm of 0.
+KEDGE_HD inline double clip_factor(double most, double squares) {
+  const double factor = most / (sqrt(squares) + 1e-6);
+  return factor < 1 ? factor : 1;
+}
+
+// The slope by a normalisation's input where `d` comes back, of n numbers whose slopes have this sum, and this sum of
+// products with h.
+KEDGE_HD inline double normal_slope(double d, double h, double sum, double product_sum, double n, double spread) {
+  return spread * (d - sum / n - h * product_sum / n);
 }
 
 template <class T>

@@ -1,6 +1,8 @@
 // Parity of the layers of neural networks.
 #include <limits>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "tests/parity/probe.h"
 
@@ -23,6 +25,14 @@ double activated(Activation f, double x) {
       return std::max(x, 0.0);
     case Activation::kExp:
       return std::exp(x);
+    case Activation::kLeakyRelu:
+      return x < 0 ? 0.01 * x : x;
+    case Activation::kElu:
+      return x < 0 ? std::expm1(x) : x;
+    case Activation::kGelu:
+      return x * std::erfc(-x / std::sqrt(2.0)) / 2;
+    case Activation::kSilu:
+      return x / (1 + std::exp(-x));
     case Activation::kIdentity:
       break;
   }
@@ -46,7 +56,8 @@ void check_activate(Probe<T>& probe) {
   const Table z = probe.numbers(n, k, 1), b = probe.numbers(1, k, 2);
   const auto bias = probe.upload(std::vector<T>(b.values.begin(), b.values.end()));
   for (const Activation f :
-       {Activation::kIdentity, Activation::kLogistic, Activation::kTanh, Activation::kRelu, Activation::kExp}) {
+       {Activation::kIdentity, Activation::kLogistic, Activation::kTanh, Activation::kRelu, Activation::kExp,
+        Activation::kLeakyRelu, Activation::kElu, Activation::kGelu, Activation::kSilu}) {
     Padded<T> got(probe.memory(), z);
     probe.ops().network->activate(f, bias.view(), got.view());
     Table expected = z;
@@ -183,6 +194,113 @@ void check_descend(Probe<T>& probe) {   // shape: rows parameters, of which cols
   }
 }
 
+template <class T>
+void check_drop(Probe<T>& probe) {   // the same cells at each call, about as many as asked for
+  const auto [n, k, unused] = probe.shape();
+  Table ones(n, k);
+  for (double& value : ones.values) value = 1;
+  Padded<T> got(probe.memory(), ones);
+  probe.ops().network->drop(0.25, 5, 77, got.view());
+  const Table once = got.to_table();
+  Table expected(n, k);
+  std::int64_t dropped = 0;
+  for (std::int64_t cell = 0; cell < n * k; ++cell) {
+    const engine::PhiloxBlock block = engine::philox(5, 77, static_cast<std::uint64_t>(cell));
+    const bool is_dropped = block.word[0] < 0x40000000u;
+    expected.values[static_cast<std::size_t>(cell)] = is_dropped ? 0 : 1 / 0.75;
+    dropped += is_dropped;
+  }
+  probe.expect_near(once, expected, 2, "kept cells");
+  EXPECT_NEAR(static_cast<double>(dropped), 0.25 * static_cast<double>(n * k),
+              4 * std::sqrt(static_cast<double>(n * k)));
+}
+
+template <class T>
+void check_normalize(Probe<T>& probe) {
+  const auto [n, k, unused] = probe.shape();
+  const Table z = probe.numbers(n, k, 1), d = probe.numbers(n, k, 2), s = probe.numbers(2, k, 3);
+  const auto part = [&](std::int64_t row) {
+    return std::vector<T>(s.values.begin() + row * k, s.values.begin() + (row + 1) * k);
+  };
+  const auto scale = probe.upload(part(0)), shift = probe.upload(part(1));
+  for (const engine::NormOver over : {engine::NormOver::kBatch, engine::NormOver::kRow}) {
+    const bool by_rows = over == engine::NormOver::kRow;
+    const std::int64_t groups = by_rows ? n : k, length = by_rows ? k : n;
+    const auto cell = [&](std::int64_t group, std::int64_t at) { return by_rows ? group * k + at : at * k + group; };
+    Padded<T> got(probe.memory(), z), kept(probe.memory(), n, k), slopes(probe.memory(), d);
+    Array<double> spread(probe.memory(), groups);
+    std::vector<double> seen(static_cast<std::size_t>(by_rows ? 0 : 2 * k), 0.5);
+    Array<double> moving(probe.memory(), std::span<const double>(seen));
+    Array<T> scale_gradient(probe.memory(), k), shift_gradient(probe.memory(), k);
+    probe.ops().network->normalize(over, 1e-3, scale.view(), shift.view(), got.view(), kept.view(), spread.view(), 0.25,
+                                   moving.view());
+    probe.ops().network->normalize_backward(over, scale.view(), std::as_const(kept).view(),
+                                            std::as_const(spread).view(), 0.5, slopes.view(), scale_gradient.view(),
+                                            shift_gradient.view());
+    Table h(n, k), y(n, k), back(n, k);
+    std::vector<double> by_scale(static_cast<std::size_t>(k)), by_shift(static_cast<std::size_t>(k));
+    for (std::int64_t g = 0; g < groups; ++g) {
+      double mean = 0, variance = 0, sum = 0, products = 0;
+      const auto count = static_cast<double>(length);
+      for (std::int64_t i = 0; i < length; ++i) mean += z.values[static_cast<std::size_t>(cell(g, i))] / count;
+      for (std::int64_t i = 0; i < length; ++i)
+        variance += std::pow(z.values[static_cast<std::size_t>(cell(g, i))] - mean, 2) / count;
+      const double own = 1 / std::sqrt(variance + 1e-3);
+      for (std::int64_t i = 0; i < length; ++i) {
+        const auto c = static_cast<std::size_t>(cell(g, i));
+        const std::int64_t j = by_rows ? i : g;
+        h.values[c] = (z.values[c] - mean) * own;
+        y.values[c] = s.at(0, j) * h.values[c] + s.at(1, j);
+        sum += s.at(0, j) * d.values[c], products += s.at(0, j) * d.values[c] * h.values[c];
+        by_shift[static_cast<std::size_t>(j)] += 0.5 * d.values[c],
+            by_scale[static_cast<std::size_t>(j)] += 0.5 * d.values[c] * h.values[c];
+      }
+      for (std::int64_t i = 0; i < length; ++i) {
+        const auto c = static_cast<std::size_t>(cell(g, i));
+        back.values[c] = own * (s.at(0, by_rows ? i : g) * d.values[c] - sum / count - h.values[c] * products / count);
+      }
+      if (by_rows || n == 0) continue;
+      seen[static_cast<std::size_t>(g)] += 0.25 * (mean - 0.5);
+      seen[static_cast<std::size_t>(k + g)] += 0.25 * (variance * (n > 1 ? count / (count - 1) : 1) - 0.5);
+    }
+    if (n == 0) continue;
+    const std::string name = by_rows ? "rows: " : "batch: ";
+    probe.expect_near(kept.to_table(), h, 256, name + "h");
+    probe.expect_near(got.to_table(), y, 2048, name + "values");
+    probe.expect_near(slopes.to_table(), back, 65536, name + "slopes");   // the spread of near equal values is up to 30
+    probe.expect_near(scale_gradient, by_scale, 512 * static_cast<double>(n + 1), name + "scale");
+    probe.expect_near(shift_gradient, by_shift, 64 * static_cast<double>(n + 1), name + "shift");
+    if (by_rows) continue;
+    probe.expect_near(moving, seen, 256, "moving");
+    Padded<T> later(probe.memory(), z);
+    probe.ops().network->normalize_as_seen(1e-3, scale.view(), shift.view(), std::as_const(moving).view(),
+                                           later.view());
+    Table by_seen(n, k);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < k; ++j)
+        by_seen.at(i, j) = s.at(0, j) * (z.at(i, j) - seen[static_cast<std::size_t>(j)]) /
+                               std::sqrt(seen[static_cast<std::size_t>(k + j)] + 1e-3) +
+                           s.at(1, j);
+    probe.expect_near(later.to_table(), by_seen, 2048, "as seen");
+  }
+}
+
+template <class T>
+void check_clip(Probe<T>& probe) {
+  const auto [n, unused, unused2] = probe.shape();
+  const Table g = probe.numbers(n, 1, 1);
+  double squares = 0;
+  for (const double value : g.values) squares += value * value;
+  for (const double most : {0.5, 1e9}) {
+    auto got = probe.upload(std::vector<T>(g.values.begin(), g.values.end()));
+    Array<double> places(probe.memory(), engine::kLossSums);
+    probe.ops().network->clip_norm(most, got.view(), places.view());
+    std::vector<double> expected = g.values;
+    for (double& value : expected) value *= std::min(1.0, most / (std::sqrt(squares) + 1e-6));
+    probe.expect_near(got, expected, 8, "clipped");
+  }
+}
+
 }   // namespace
 
 template <class T>
@@ -201,6 +319,12 @@ std::vector<Row<T>> network_rows() {
        &check_output<T>,
        {{1, 1, 0}, {200, 1, 0}, {200, 10, 0}, {300, 3, 0}, {0, 2, 0}, {40000, 1, 0}}},
       {"network_descend", kFormula<T>, &check_descend<T>, {{1, 1, 0}, {500, 400, 0}, {300, 0, 0}, {50000, 49000, 0}}},
+      {"network_drop", kFormula<T>, &check_drop<T>, {{1, 1, 0}, {200, 100, 0}, {0, 5, 0}, {3000, 3, 0}}},
+      {"network_normalize",
+       kFormula<T>,
+       &check_normalize<T>,
+       {{1, 2, 0}, {200, 100, 0}, {300, 33, 0}, {0, 5, 0}, {3000, 3, 0}}},
+      {"network_clip", kFormula<T>, &check_clip<T>, {{1, 0, 0}, {500, 0, 0}, {50000, 0, 0}}},
   };
 }
 template std::vector<Row<float>> network_rows<float>();

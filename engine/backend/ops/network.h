@@ -7,7 +7,12 @@
 
 namespace kedge::engine {
 
-enum class Activation : int { kIdentity, kLogistic, kTanh, kRelu, kExp };
+enum class Activation : int { kIdentity, kLogistic, kTanh, kRelu, kExp, kLeakyRelu, kElu, kGelu, kSilu };
+
+// Whose slope is not a formula of its value: what comes back through it needs what went in.
+inline bool slopes_by_input(Activation f) {
+  return f == Activation::kGelu || f == Activation::kSilu;
+}
 
 // What the last layer's values are compared with, and how. p is what the output makes of a value z.
 enum class OutputLoss : int {
@@ -37,9 +42,17 @@ struct DescentStep {
   std::int64_t n_weights = 0;   // so many parameters come first and are penalised
   double penalty = 0;           // times half their square
   double loss_scale = 1;        // of the penalty, in the sums
+  bool is_rmsprop = false;      // neither Adam nor momentum: only the mean of squares
+  double shrinkage = 0;         // share of itself that a weight loses before the step: decoupled decay
 };
 
 inline constexpr std::int64_t kLossSums = 256;   // places over which a loss is summed
+
+// What a normalisation takes its mean and variance over.
+enum class NormOver : int {
+  kBatch,   // a column's rows
+  kRow,     // a row's columns
+};
 
 template <class T>
 class NetworkOps {
@@ -49,8 +62,8 @@ class NetworkOps {
   // Z[i, j] = f(Z[i, j] + bias[j]), in double, rounded once; relu and identity in T. An empty bias is 0. Agree within 8
   // ulp.
   virtual void activate(Activation f, VectorView<const T> bias, MatrixView<T> Z) = 0;
-  // D[i, j] *= f'(z) where A = f(z), and bias_gradient[j] = scale * the new sum_i D[i, j]. A is read unless f is
-  // kIdentity. f is not kExp.
+  // D[i, j] *= f'(z) where A = f(z), or A = z with slopes_by_input(f), and bias_gradient[j] = scale * the new sum_i
+  // D[i, j]. A is read unless f is kIdentity. f is not kExp.
   virtual void backward(Activation f, MatrixView<const T> A, double scale, MatrixView<T> D,
                         VectorView<T> bias_gradient) = 0;
   // Z becomes weight * (p - y), the slope of the loss by z + bias; kMisses leaves it. Places of `sums` (kLossSums of
@@ -61,6 +74,26 @@ class NetworkOps {
   // (second: Adam's alone). Places of `sums` grow by loss_scale * penalty / 2 * the squares of the old weights in all.
   virtual void descend(const DescentStep& step, VectorView<const T> gradient, VectorView<T> parameters,
                        VectorView<T> first, VectorView<T> second, VectorView<double> sums) = 0;
+
+  // Dropout: a cell becomes 0 with probability `rate`, otherwise it grows by 1 / (1 - rate). Philox draws by seed,
+  // stream and the cell's place, so that a second call drops the same cells.
+  virtual void drop(double rate, std::uint64_t seed, std::uint64_t stream, MatrixView<T> Z) = 0;
+  // H = (Z - mean) / sqrt(variance + epsilon), spread = 1 / that root (a number for each column, or each row), and
+  // Z[i, j] = scale[j] * H[i, j] + shift[j]. In double, rounded at the end. An empty H is not written. With kBatch,
+  // `moving` (means, then variances of n - 1 rows) comes nearer to those of Z by `momentum`; otherwise it is empty.
+  virtual void normalize(NormOver over, double epsilon, VectorView<const T> scale, VectorView<const T> shift,
+                         MatrixView<T> Z, MatrixView<T> H, VectorView<double> spread, double momentum,
+                         VectorView<double> moving) = 0;
+  // The same by the means and variances of `moving`.
+  virtual void normalize_as_seen(double epsilon, VectorView<const T> scale, VectorView<const T> shift,
+                                 VectorView<const double> moving, MatrixView<T> Z) = 0;
+  // What comes back through normalize(): D becomes the slopes by its input; the gradients of scale and shift are
+  // gradient_scale times their sums over the rows.
+  virtual void normalize_backward(NormOver over, VectorView<const T> scale, MatrixView<const T> H,
+                                  VectorView<const double> spread, double gradient_scale, MatrixView<T> D,
+                                  VectorView<T> scale_gradient, VectorView<T> shift_gradient) = 0;
+  // Scales a gradient whose norm exceeds `most` to that norm. `places` are kLossSums numbers of scratch.
+  virtual void clip_norm(double most, VectorView<T> gradient, VectorView<double> places) = 0;
 };
 
 }   // namespace kedge::engine

@@ -1,5 +1,6 @@
 // Layers of neural networks on the CPU: batches are short, so that most of it stays on the calling thread.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "engine/backend/cpu/cpu_ops.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kFormulaNs = 5;   // an exponential in double, as part of a vector
 constexpr std::int64_t kStepsPerNs = 2;
+constexpr std::int64_t kDrawNs = 12;   // a block of Philox
 
 template <class T>
 KEDGE_CLONES void add_bias(const T* bias, std::int64_t k, T* __restrict z) {
@@ -44,6 +46,10 @@ void activate_row(Activation f, std::int64_t k, T* z) {
     case Activation::kTanh:
       return tanh_row(k, z);
     case Activation::kExp:
+    case Activation::kLeakyRelu:
+    case Activation::kElu:
+    case Activation::kGelu:
+    case Activation::kSilu:
       for (std::int64_t j = 0; j < k; ++j) z[j] = activated(f, z[j]);
       return;
     case Activation::kIdentity:
@@ -77,6 +83,14 @@ auto slopes_of(Activation f) {
       return slope_row<Activation::kLogistic, T>;
     case Activation::kTanh:
       return slope_row<Activation::kTanh, T>;
+    case Activation::kLeakyRelu:
+      return slope_row<Activation::kLeakyRelu, T>;
+    case Activation::kElu:
+      return slope_row<Activation::kElu, T>;
+    case Activation::kGelu:
+      return slope_row<Activation::kGelu, T>;
+    case Activation::kSilu:
+      return slope_row<Activation::kSilu, T>;
     case Activation::kExp:
     case Activation::kIdentity:
       break;
@@ -99,6 +113,18 @@ template <class T>
 KEDGE_CLONES void momentum_run(const StepConstants<T> c, const T* __restrict g, std::int64_t n, T penalty,
                                T* __restrict p, T* __restrict m) {
   for (std::int64_t j = 0; j < n; ++j) p[j] += momentum_step(c, g[j] + penalty * p[j], m[j]);
+}
+
+// Where weights decay by themselves (decoupled), before the step.
+template <class T>
+KEDGE_CLONES void shrink_run(T kept, std::int64_t n, T* __restrict p) {
+  for (std::int64_t j = 0; j < n; ++j) p[j] *= kept;
+}
+
+template <class T>
+KEDGE_CLONES void rmsprop_run(const StepConstants<T> c, const T* __restrict g, std::int64_t n, T penalty,
+                              T* __restrict p, T* __restrict v) {
+  for (std::int64_t j = 0; j < n; ++j) p[j] += rmsprop_step(c, g[j] + penalty * p[j], v[j]);
 }
 
 template <class T>
@@ -141,19 +167,138 @@ class CpuNetwork final : public NetworkOps<T> {
     const auto run = [&](std::int64_t begin, std::int64_t end, T penalty) {
       T* const p = raw(parameters) + begin;
       const T* const g = raw(gradient) + begin;
-      if (step.is_adam) adam_run(constants, g, end - begin, penalty, p, raw(first) + begin, raw(second) + begin);
+      if (step.is_rmsprop) rmsprop_run(constants, g, end - begin, penalty, p, raw(second) + begin);
+      else if (step.is_adam) adam_run(constants, g, end - begin, penalty, p, raw(first) + begin, raw(second) + begin);
       else momentum_run(constants, g, end - begin, penalty, p, raw(first) + begin);
     };
     for_tiles(parameters.size, kRun, parameters.size / kStepsPerNs,
               [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
                 const std::int64_t middle = std::clamp(step.n_weights, begin, end);
                 squares[static_cast<std::size_t>(tile)] = squares_of(raw(parameters) + begin, middle - begin);
+                if (step.shrinkage != 0) shrink_run(constants.kept, middle - begin, raw(parameters) + begin);
                 run(begin, middle, constants.penalty);
                 run(middle, end, T{0});
               });
     double total = 0;
     for (const double square : squares) total += square;
     raw(sums)[0] += step.loss_scale * step.penalty / 2 * total;
+  }
+
+  void drop(double rate, std::uint64_t seed, std::uint64_t stream, MatrixView<T> Z) override {
+    for_rows(Z.rows, Z.cols * kDrawNs, [&](std::int64_t i) {
+      T* const z = raw(Z) + i * Z.stride;
+      for (std::int64_t j = 0; j < Z.cols; ++j)
+        z[j] = static_cast<T>(z[j] * kept_share(rate, seed, stream, static_cast<std::uint64_t>(i * Z.cols + j)));
+    });
+  }
+
+  void normalize(NormOver over, double epsilon, VectorView<const T> scale, VectorView<const T> shift, MatrixView<T> Z,
+                 MatrixView<T> H, VectorView<double> spread, double momentum, VectorView<double> moving) override {
+    const bool by_rows = over == NormOver::kRow;
+    const std::vector<double> moments = by_rows ? std::vector<double>() : batch_moments(Z);
+    const double* const mean = moments.data();
+    for (std::int64_t j = 0; !by_rows && j < Z.cols; ++j) {
+      const double n = static_cast<double>(Z.rows), variance = mean[Z.cols + j];
+      raw(spread)[j] = 1 / std::sqrt(variance + epsilon);
+      if (moving.empty()) continue;
+      raw(moving)[j] += momentum * (mean[j] - raw(moving)[j]);
+      double& seen = raw(moving)[Z.cols + j];
+      seen += momentum * (variance * (n > 1 ? n / (n - 1) : 1) - seen);
+    }
+    for_rows(Z.rows, 3 * Z.cols, [&](std::int64_t i) {
+      T* const z = raw(Z) + i * Z.stride;
+      const RowMoments own = by_rows ? row_moments(z, Z.cols) : RowMoments{};
+      const double own_spread = 1 / std::sqrt(own.variance + epsilon);
+      if (by_rows) raw(spread)[i] = own_spread;
+      for (std::int64_t j = 0; j < Z.cols; ++j) {
+        const double h = by_rows ? (z[j] - own.mean) * own_spread : (z[j] - mean[j]) * raw(spread)[j];
+        if (raw(H)) raw(H)[i * H.stride + j] = static_cast<T>(h);
+        z[j] = static_cast<T>(raw(scale)[j] * h + raw(shift)[j]);
+      }
+    });
+  }
+
+  void normalize_as_seen(double epsilon, VectorView<const T> scale, VectorView<const T> shift,
+                         VectorView<const double> moving, MatrixView<T> Z) override {
+    for_rows(Z.rows, 8 * Z.cols, [&](std::int64_t i) {
+      T* const z = raw(Z) + i * Z.stride;
+      for (std::int64_t j = 0; j < Z.cols; ++j) {
+        const double h = (z[j] - raw(moving)[j]) / std::sqrt(raw(moving)[Z.cols + j] + epsilon);
+        z[j] = static_cast<T>(raw(scale)[j] * h + raw(shift)[j]);
+      }
+    });
+  }
+
+  void normalize_backward(NormOver over, VectorView<const T> scale, MatrixView<const T> H,
+                          VectorView<const double> spread, double gradient_scale, MatrixView<T> D,
+                          VectorView<T> scale_gradient, VectorView<T> shift_gradient) override {
+    const std::int64_t k = D.cols;
+    const std::vector<double> sums =
+        tile_table_sums(D.rows, 2 * k, kRowTile, 2 * k, [&](std::int64_t i, double* table) {
+          const T *const d = raw(D) + i * D.stride, *const h = raw(H) + i * H.stride;
+          for (std::int64_t j = 0; j < k; ++j) table[j] += d[j], table[k + j] += double{d[j]} * h[j];
+        });
+    for (std::int64_t j = 0; j < k; ++j) {
+      raw(shift_gradient)[j] = static_cast<T>(gradient_scale * sums[static_cast<std::size_t>(j)]);
+      raw(scale_gradient)[j] = static_cast<T>(gradient_scale * sums[static_cast<std::size_t>(k + j)]);
+    }
+    for_rows(D.rows, 4 * k, [&](std::int64_t i) {
+      T* const d = raw(D) + i * D.stride;
+      const T* const h = raw(H) + i * H.stride;
+      if (over == NormOver::kRow) return row_slopes(raw(scale), h, raw(spread)[i], k, d);
+      for (std::int64_t j = 0; j < k; ++j)
+        d[j] = static_cast<T>(raw(scale)[j] * normal_slope(d[j], h[j], sums[static_cast<std::size_t>(j)],
+                                                           sums[static_cast<std::size_t>(k + j)],
+                                                           static_cast<double>(D.rows), raw(spread)[j]));
+    });
+  }
+
+  void clip_norm(double most, VectorView<T> gradient, VectorView<double>) override {
+    T* const g = raw(gradient);
+    const double squares = tile_sums(
+        gradient.size, 1, [&](std::int64_t begin, std::int64_t end) { return squares_of(g + begin, end - begin); });
+    const double factor = clip_factor(most, squares);
+    if (factor < 1)
+      for (std::int64_t j = 0; j < gradient.size; ++j) g[j] = static_cast<T>(g[j] * factor);
+  }
+
+ private:
+  struct RowMoments {
+    double mean = 0, variance = 0;
+  };
+  static RowMoments row_moments(const T* z, std::int64_t k) {
+    double sum = 0, squares = 0;
+    for (std::int64_t j = 0; j < k; ++j) sum += z[j];
+    const double mean = sum / static_cast<double>(k);
+    for (std::int64_t j = 0; j < k; ++j) squares += (z[j] - mean) * (z[j] - mean);
+    return {mean, squares / static_cast<double>(k)};
+  }
+  static void row_slopes(const T* scale, const T* h, double spread, std::int64_t k, T* d) {
+    double sum = 0, products = 0;
+    for (std::int64_t j = 0; j < k; ++j) {
+      const double own = double{d[j]} * scale[j];
+      sum += own, products += own * h[j];
+    }
+    for (std::int64_t j = 0; j < k; ++j)
+      d[j] = static_cast<T>(normal_slope(double{d[j]} * scale[j], h[j], sum, products, static_cast<double>(k), spread));
+  }
+  // Means of the columns, then their variances.
+  static std::vector<double> batch_moments(MatrixView<const T> Z) {
+    const double n = static_cast<double>(std::max<std::int64_t>(Z.rows, 1));
+    std::vector<double> all = tile_table_sums(Z.rows, Z.cols, kRowTile, Z.cols, [&](std::int64_t i, double* table) {
+      add_to_sums(raw(Z) + i * Z.stride, Z.cols, table);
+    });
+    for (double& sum : all) sum /= n;
+    std::vector<double> squares =
+        tile_table_sums(Z.rows, Z.cols, kRowTile, 2 * Z.cols, [&](std::int64_t i, double* table) {
+          const T* const z = raw(Z) + i * Z.stride;
+          for (std::int64_t j = 0; j < Z.cols; ++j) {
+            const double difference = z[j] - all[static_cast<std::size_t>(j)];
+            table[j] += difference * difference;
+          }
+        });
+    for (const double square : squares) all.push_back(square / n);
+    return all;
   }
 };
 

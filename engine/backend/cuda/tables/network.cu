@@ -77,19 +77,179 @@ __global__ void descend_cells(StepConstants<T> c, std::int64_t n_weights, double
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   double squares = 0;
   for (std::int64_t j = own_item(); j < n; j += step) {
-    const T p = parameters[j], g = gradient[j] + (j < n_weights ? c.penalty * p : T{0});
+    const T p = parameters[j], g = gradient[j] + (j < n_weights ? c.penalty * (p * c.kept) : T{0});
     T m = first[j];
+    const T start = j < n_weights ? p * c.kept : p;
+    if (c.is_rmsprop) {
+      T v = second[j];
+      parameters[j] = start + rmsprop_step(c, g, v);
+      second[j] = v;
+      if (j < n_weights) squares += static_cast<double>(p) * static_cast<double>(p);
+      continue;
+    }
     if (c.is_adam) {
       T v = second[j];
-      parameters[j] = p + adam_step(c, g, m, v);
+      parameters[j] = start + adam_step(c, g, m, v);
       second[j] = v;
     } else {
-      parameters[j] = p + momentum_step(c, g, m);
+      parameters[j] = start + momentum_step(c, g, m);
     }
     first[j] = m;
     if (j < n_weights) squares += static_cast<double>(p) * static_cast<double>(p);
   }
   add_to_place(squares, scale, sums);
+}
+
+template <class T>
+__global__ void drop_cells(double rate, std::uint64_t seed, std::uint64_t stream, std::int64_t rows, std::int64_t cols,
+                           std::int64_t stride, T* Z) {
+  const std::int64_t i = own_row();
+  if (i >= rows) return;
+  for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
+    const double share = kept_share(rate, seed, stream, static_cast<std::uint64_t>(i * cols + j));
+    Z[i * stride + j] = static_cast<T>(static_cast<double>(Z[i * stride + j]) * share);
+  }
+}
+
+// The sum over the block's warps of one column's values, for the threads of a column alike. All threads call it.
+__device__ double column_sum(double value, double (*sums)[kWide]) {
+  __syncthreads();
+  sums[threadIdx.y][threadIdx.x] = value;
+  __syncthreads();
+  double sum = 0;
+  for (int w = 0; w < kTall; ++w) sum += sums[w][threadIdx.x];
+  return sum;
+}
+
+// A block takes 32 columns and all rows of a batch; its warps share the rows.
+template <class T>
+__global__ void normalize_columns(double epsilon, const T* scale, const T* shift, std::int64_t rows, std::int64_t cols,
+                                  std::int64_t stride, T* Z, std::int64_t h_stride, T* H, double* spread,
+                                  double momentum, double* moving) {
+  __shared__ double sums[kTall][kWide];
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * kWide + threadIdx.x, last = j < cols ? rows : 0;
+  const double n = static_cast<double>(rows);
+  double sum = 0, squares = 0;
+  for (std::int64_t i = threadIdx.y; i < last; i += kTall) sum += static_cast<double>(Z[i * stride + j]);
+  const double mean = column_sum(sum, sums) / n;
+  for (std::int64_t i = threadIdx.y; i < last; i += kTall) {
+    const double difference = static_cast<double>(Z[i * stride + j]) - mean;
+    squares += difference * difference;
+  }
+  const double variance = column_sum(squares, sums) / n;
+  if (j >= cols) return;
+  const double own = 1 / sqrt(variance + epsilon);
+  for (std::int64_t i = threadIdx.y; i < rows; i += kTall) {
+    const double h = (static_cast<double>(Z[i * stride + j]) - mean) * own;
+    if (H) H[i * h_stride + j] = static_cast<T>(h);
+    Z[i * stride + j] = static_cast<T>(static_cast<double>(scale[j]) * h + static_cast<double>(shift[j]));
+  }
+  if (threadIdx.y != 0) return;
+  spread[j] = own;
+  if (!moving) return;
+  moving[j] += momentum * (mean - moving[j]);
+  moving[cols + j] += momentum * (variance * (rows > 1 ? n / (n - 1) : 1) - moving[cols + j]);
+}
+
+// A warp takes a row, for the formulas that go along it. `value(j)` is read by the lanes in turn.
+template <class Value>
+__device__ double lanes_sum(std::int64_t cols, double* shared, Value value) {
+  double sum = 0;
+  for (std::int64_t j = threadIdx.x; j < cols; j += kWide) sum += value(j);
+  __syncthreads();
+  shared[threadIdx.x] = sum;
+  __syncthreads();
+  double all = 0;
+  for (int lane = 0; lane < kWide; ++lane) all += shared[lane];
+  return all;
+}
+
+template <class T>
+__global__ void normalize_rows_of(double epsilon, const T* scale, const T* shift, std::int64_t rows, std::int64_t cols,
+                                  std::int64_t stride, T* Z, std::int64_t h_stride, T* H, double* spread) {
+  __shared__ double shared[kTall][kWide];
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTall + threadIdx.y, width = i < rows ? cols : 0;
+  T* const z = Z + (i < rows ? i : 0) * stride;
+  const double n = static_cast<double>(cols);
+  const double mean = lanes_sum(width, shared[threadIdx.y], [=](std::int64_t j) { return double(z[j]); }) / n;
+  const double variance = lanes_sum(width, shared[threadIdx.y],
+                                    [=](std::int64_t j) { return (double(z[j]) - mean) * (double(z[j]) - mean); }) /
+                          n;
+  const double own = 1 / sqrt(variance + epsilon);
+  for (std::int64_t j = threadIdx.x; j < width; j += kWide) {
+    const double h = (static_cast<double>(z[j]) - mean) * own;
+    if (H) H[i * h_stride + j] = static_cast<T>(h);
+    z[j] = static_cast<T>(static_cast<double>(scale[j]) * h + static_cast<double>(shift[j]));
+  }
+  if (i < rows && threadIdx.x == 0) spread[i] = own;
+}
+
+template <class T>
+__global__ void normalize_seen(double epsilon, const T* scale, const T* shift, const double* moving, std::int64_t rows,
+                               std::int64_t cols, std::int64_t stride, T* Z) {
+  const std::int64_t i = own_row();
+  if (i >= rows) return;
+  for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
+    const double h = (static_cast<double>(Z[i * stride + j]) - moving[j]) / sqrt(moving[cols + j] + epsilon);
+    Z[i * stride + j] = static_cast<T>(static_cast<double>(scale[j]) * h + static_cast<double>(shift[j]));
+  }
+}
+
+// Sums over the rows of D and of D * H; with `spread`, also what D becomes under a normalisation of its columns.
+template <class T>
+__global__ void return_columns(const T* scale, std::int64_t h_stride, const T* H, const double* spread,
+                               double gradient_scale, std::int64_t rows, std::int64_t cols, std::int64_t stride, T* D,
+                               T* scale_gradient, T* shift_gradient) {
+  __shared__ double sums[kTall][kWide];
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * kWide + threadIdx.x, last = j < cols ? rows : 0;
+  double sum = 0, products = 0;
+  for (std::int64_t i = threadIdx.y; i < last; i += kTall) {
+    const double d = static_cast<double>(D[i * stride + j]);
+    sum += d, products += d * static_cast<double>(H[i * h_stride + j]);
+  }
+  sum = column_sum(sum, sums), products = column_sum(products, sums);
+  if (j >= cols) return;
+  for (std::int64_t i = threadIdx.y; spread && i < rows; i += kTall) {
+    const double d = normal_slope(static_cast<double>(D[i * stride + j]), static_cast<double>(H[i * h_stride + j]), sum,
+                                  products, static_cast<double>(rows), spread[j]);
+    D[i * stride + j] = static_cast<T>(static_cast<double>(scale[j]) * d);
+  }
+  if (threadIdx.y != 0) return;
+  scale_gradient[j] = static_cast<T>(gradient_scale * products);
+  shift_gradient[j] = static_cast<T>(gradient_scale * sum);
+}
+
+template <class T>
+__global__ void return_rows(const T* scale, std::int64_t h_stride, const T* H, const double* spread, std::int64_t rows,
+                            std::int64_t cols, std::int64_t stride, T* D) {
+  __shared__ double shared[kTall][kWide];
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTall + threadIdx.y, width = i < rows ? cols : 0;
+  T* const d = D + (i < rows ? i : 0) * stride;
+  const T* const h = H + (i < rows ? i : 0) * h_stride;
+  const auto own = [=](std::int64_t j) { return double(d[j]) * double(scale[j]); };
+  const double sum = lanes_sum(width, shared[threadIdx.y], own);
+  const double products = lanes_sum(width, shared[threadIdx.y], [=](std::int64_t j) { return own(j) * double(h[j]); });
+  for (std::int64_t j = threadIdx.x; j < width; j += kWide)
+    d[j] = static_cast<T>(normal_slope(own(j), double(h[j]), sum, products, static_cast<double>(cols), spread[i]));
+}
+
+template <class T>
+__global__ void square_gradient(std::int64_t n, const T* gradient, double* places) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  double squares = 0;
+  for (std::int64_t j = own_item(); j < n; j += step) squares += double(gradient[j]) * double(gradient[j]);
+  if (threadIdx.x == 0) places[blockIdx.x] = 0;
+  __syncthreads();
+  add_to_place(squares, 1, places);
+}
+
+template <class T>
+__global__ void clip_gradient(double most, std::int64_t n, T* gradient, int n_places, const double* places) {
+  double squares = 0;
+  for (int place = 0; place < n_places; ++place) squares += places[place];
+  const double factor = clip_factor(most, squares);
+  const std::int64_t j = own_item();
+  if (factor < 1 && j < n) gradient[j] = static_cast<T>(static_cast<double>(gradient[j]) * factor);
 }
 
 unsigned loss_blocks(std::int64_t n) {
@@ -130,6 +290,48 @@ class CudaNetwork final : public NetworkOps<T>, private CudaBody {
     KEDGE_LAUNCH(runtime_, descend_cells<T>, loss_blocks(parameters.size), kThreads, 0, StepConstants<T>(step),
                  step.n_weights, step.loss_scale * step.penalty / 2, raw(gradient), parameters.size, raw(parameters),
                  raw(first), raw(second), raw(sums));
+  }
+
+  void drop(double rate, std::uint64_t seed, std::uint64_t stream, MatrixView<T> Z) override {
+    KEDGE_LAUNCH(runtime_, drop_cells<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, rate, seed, stream, Z.rows,
+                 Z.cols, Z.stride, raw(Z));
+  }
+
+  void normalize(NormOver over, double epsilon, VectorView<const T> scale, VectorView<const T> shift, MatrixView<T> Z,
+                 MatrixView<T> H, VectorView<double> spread, double momentum, VectorView<double> moving) override {
+    T* const h = raw(H);
+    if (over == NormOver::kRow)
+      KEDGE_LAUNCH(runtime_, normalize_rows_of<T>, blocks_for(Z.rows, kTall), dim3(kWide, kTall), 0, epsilon,
+                   raw(scale), raw(shift), Z.rows, Z.cols, Z.stride, raw(Z), H.stride, h, raw(spread));
+    else
+      KEDGE_LAUNCH(runtime_, normalize_columns<T>, blocks_for(Z.cols, kWide), dim3(kWide, kTall), 0, epsilon,
+                   raw(scale), raw(shift), Z.rows, Z.cols, Z.stride, raw(Z), H.stride, h, raw(spread), momentum,
+                   moving.empty() ? nullptr : raw(moving));
+  }
+
+  void normalize_as_seen(double epsilon, VectorView<const T> scale, VectorView<const T> shift,
+                         VectorView<const double> moving, MatrixView<T> Z) override {
+    KEDGE_LAUNCH(runtime_, normalize_seen<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, epsilon, raw(scale),
+                 raw(shift), raw(moving), Z.rows, Z.cols, Z.stride, raw(Z));
+  }
+
+  void normalize_backward(NormOver over, VectorView<const T> scale, MatrixView<const T> H,
+                          VectorView<const double> spread, double gradient_scale, MatrixView<T> D,
+                          VectorView<T> scale_gradient, VectorView<T> shift_gradient) override {
+    const bool by_rows = over == NormOver::kRow;
+    KEDGE_LAUNCH(runtime_, return_columns<T>, blocks_for(D.cols, kWide), dim3(kWide, kTall), 0, raw(scale), H.stride,
+                 raw(H), by_rows ? nullptr : raw(spread), gradient_scale, D.rows, D.cols, D.stride, raw(D),
+                 raw(scale_gradient), raw(shift_gradient));
+    if (!by_rows) return;
+    KEDGE_LAUNCH(runtime_, return_rows<T>, blocks_for(D.rows, kTall), dim3(kWide, kTall), 0, raw(scale), H.stride,
+                 raw(H), raw(spread), D.rows, D.cols, D.stride, raw(D));
+  }
+
+  void clip_norm(double most, VectorView<T> gradient, VectorView<double> places) override {
+    const unsigned blocks = loss_blocks(gradient.size);
+    KEDGE_LAUNCH(runtime_, square_gradient<T>, blocks, kThreads, 0, gradient.size, raw(gradient), raw(places));
+    KEDGE_LAUNCH(runtime_, clip_gradient<T>, blocks_for(gradient.size, kThreads), kThreads, 0, most, gradient.size,
+                 raw(gradient), static_cast<int>(blocks), raw(places));
   }
 };
 
