@@ -7,6 +7,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/memory_terms.h"
+#include "engine/estimators/neural_network/network_start.h"
 
 namespace kedge::engine {
 namespace {
@@ -20,7 +21,8 @@ constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;   // of a layer in a 
 std::vector<std::string> attribute_names(bool classes) {
   std::vector<std::string> names{
       "coefs_",    "intercepts_", "loss_", "best_loss_",      "loss_curve_",        "n_iter_",
-      "n_layers_", "n_outputs_",  "t_",    "out_activation_", "validation_scores_", "best_validation_score_"};
+      "n_layers_", "n_outputs_",  "t_",    "out_activation_", "validation_scores_", "best_validation_score_",
+      "history_",  "best_epoch_", "norms_"};
   if (classes) names.emplace_back("classes_");
   return names;
 }
@@ -28,7 +30,11 @@ std::vector<std::string> attribute_names(bool classes) {
 std::vector<std::string> deviations() {
   return {"A loss or a weight that is not finite ends the fit with an error in the epoch where it comes up.",
           "solver lbfgs works in float64 for float32 data, too; its coefficients are rounded at the end.",
-          "warm_start and verbose are ignored."};
+          "warm_start is ignored; verbose sends an event for each epoch.",
+          "Beyond scikit-learn: layers, solvers adamw and rmsprop, lr_schedule, weight_decay, max_grad_norm, scoring. "
+          "weight_decay acts on the weights alone, decoupled from the gradient, with each solver; norms have epsilon "
+          "1e-5 and momentum 0.1, as torch's; coefs_ and intercepts_ are of the dense layers, norms_ has the others'.",
+          "history_, best_epoch_ and norms_ are there where one of those is set."};
 }
 
 // Row-major parts of `packed`, one for each layer.
@@ -52,7 +58,7 @@ schema::Value or_null(const std::optional<N>& value) {
 
 template <class T>
 void MlpModel<T>::fit(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target) {
-  is_by_epochs_ = params.solver != "lbfgs";
+  is_by_epochs_ = params.solver != "lbfgs", is_extended_ = params.is_extended();
   fit_ = fit_mlp(ctx, params, X, target);
 }
 
@@ -62,6 +68,7 @@ Matrix<T> MlpModel<T>::outputs(const Context& ctx, const char* owner, const Samp
   const std::int64_t n = X.n_rows(), n_layers = fit_.shape.n_layers();
   Matrix<T> out(ctx.memory(), n, fit_.shape.units.back());
   Network<T> network(ctx, fit_.shape, fit_.parameters, std::min(n, kBlockRows), false);
+  network.set_moving(fit_.moving);
   for (std::int64_t first = 0; first < n; first += kBlockRows) {
     ctx.check_stop();
     const std::int64_t count = std::min(kBlockRows, n - first);
@@ -90,6 +97,14 @@ schema::ValueMap MlpModel<T>::attributes(const char* out_activation) const {
                          {"best_validation_score_", or_null(fit_.best_validation_score)},
                          {"loss_curve_", fit_.loss_curve},
                          {"validation_scores_", has_scores ? schema::Value(fit_.validation_scores) : schema::Value()}});
+  if (!is_extended_) return all;
+  schema::ValueMap history{{"loss", fit_.loss_curve}, {"learning_rate", fit_.rates}};
+  if (has_scores) history.emplace_back("validation_score", fit_.validation_scores);
+  const auto first_norm = packed.begin() + fit_.shape.intercepts_at(fit_.shape.n_layers());
+  schema::ValueMap norms{{"scales_and_shifts", std::vector<double>(first_norm, packed.end())},
+                         {"means_and_variances", fit_.moving}};
+  all.insert(all.end(),
+             {{"history_", std::move(history)}, {"best_epoch_", fit_.best_epoch}, {"norms_", std::move(norms)}});
   return all;
 }
 
@@ -99,13 +114,10 @@ void MlpModel<T>::state(StateArchive& archive, const MlpParams& params, std::int
   std::int64_t n_features = shape.units.empty() ? 0 : shape.units.front();
   archive.features(n_features);
   if (archive.is_loading()) {
-    shape = {.units = {n_features}, .hidden = params.hidden_activation()};
-    for (const std::int64_t units : params.hidden_units()) {
+    for (const std::int64_t units : params.hidden_units())
       archive.expect_in("hidden_layer_sizes", units, 1, kMostUnits);
-      shape.units.push_back(units);
-    }
-    shape.units.push_back(n_outputs);
-    is_by_epochs_ = params.solver != "lbfgs";
+    shape = shape_of(params, n_features, n_outputs);
+    is_by_epochs_ = params.solver != "lbfgs", is_extended_ = params.is_extended();
   }
   archive.field("parameters", fit_.parameters, shape.n_parameters());
   archive.expect_finite("parameters", fit_.parameters);
@@ -116,6 +128,12 @@ void MlpModel<T>::state(StateArchive& archive, const MlpParams& params, std::int
   archive.field("validation_scores", fit_.validation_scores, kAnySize);
   double best = fit_.best_loss.value_or(fit_.best_validation_score.value_or(0));
   archive.field("best", best);
+  if (is_extended_) {
+    archive.field("moving", fit_.moving, shape.n_moving());
+    archive.expect_finite("moving", fit_.moving);
+    archive.field("rates", fit_.rates, kAnySize);
+    archive.number("best_epoch", fit_.best_epoch, 0, kMaxSize);
+  }
   if (!archive.is_loading() || !is_by_epochs_) return;
   (params.early_stopping ? fit_.best_validation_score : fit_.best_loss) = best;
 }
@@ -126,14 +144,17 @@ template <class T>
 MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
   constexpr std::int64_t kVectors = 5, kLbfgsVectors = 30;
   const schema::Value* const sizes = find_value(step.params, "hidden_layer_sizes");
-  const MlpParams read{.hidden_layer_sizes = sizes ? *sizes : MlpParams().hidden_layer_sizes};
-  NetworkShape shape{.units = {X.cols}};
-  for (const std::int64_t units : read.hidden_units())
-    shape.units.push_back(std::clamp<std::int64_t>(units, 1, memory::kMost));
-  shape.units.push_back(X.n_outputs);
+  const schema::Value* const texts = find_value(step.params, "layers");
+  MlpParams read{.hidden_layer_sizes = sizes ? *sizes : MlpParams().hidden_layer_sizes};
+  if (texts) read.layers = *texts, read.layer_list = read_layers("layers", *texts);
+  NetworkShape shape = shape_of(read, X.cols, X.n_outputs);
+  for (std::int64_t& units : shape.units) units = std::clamp<std::int64_t>(units, 1, memory::kMost);
   std::int64_t neurons = X.cols, parameters = 0;
   for (std::int64_t l = 0; l < shape.n_layers(); ++l) {
-    neurons += shape.neurons(l);
+    const auto at = static_cast<std::size_t>(l);
+    const std::int64_t stages = at < shape.after.size() ? static_cast<std::int64_t>(shape.after[at].size()) : 0;
+    neurons += shape.neurons(l) * (1 + stages);   // twice each: what it gives, what it keeps
+    parameters += 4 * stages * shape.neurons(l);
     parameters += bytes_of(shape.inputs(l) + 1, shape.neurons(l), 1);
   }
   const bool is_lbfgs = memory::text(step, "solver") == "lbfgs";

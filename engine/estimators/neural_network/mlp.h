@@ -27,13 +27,14 @@ class MlpModel {
  private:
   MlpFit<T> fit_;
   bool is_by_epochs_ = true;   // otherwise L-BFGS, which has no curves
+  bool is_extended_ = false;
 };
 
 // Errors: kBadData for no rows or columns, and those of fit_mlp().
 template <class T>
 class MLPClassifier final : public Classifier<T> {
  public:
-  explicit MLPClassifier(const schema::ValueMap& params) : params_(mlp_classifier_params().parse(params)) {}
+  explicit MLPClassifier(const schema::ValueMap& params) : params_(read_mlp_params(mlp_classifier_params(), params)) {}
   static schema::EstimatorInfo info();
   static MemoryNeed memory(const SampleShape& X, const schema::Step& step) { return MlpModel<T>::memory(X, step); }
 
@@ -59,7 +60,7 @@ class MLPClassifier final : public Classifier<T> {
 template <class T>
 class MLPRegressor final : public Regressor<T> {
  public:
-  explicit MLPRegressor(const schema::ValueMap& params) : params_(mlp_regressor_params().parse(params)) {}
+  explicit MLPRegressor(const schema::ValueMap& params) : params_(read_mlp_params(mlp_regressor_params(), params)) {}
   static schema::EstimatorInfo info();
   static MemoryNeed memory(const SampleShape& X, const schema::Step& step) { return MlpModel<T>::memory(X, step); }
 

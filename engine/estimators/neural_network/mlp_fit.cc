@@ -13,6 +13,7 @@
 #include "engine/core/legacy_random.h"
 #include "engine/core/require.h"
 #include "engine/core/row_parts.h"
+#include "engine/estimators/neural_network/network_start.h"
 #include "engine/estimators/optimizers/lbfgs.h"
 
 namespace kedge::engine {
@@ -21,31 +22,6 @@ namespace {
 using schema::ErrorCode;
 constexpr std::int64_t kBlockRows = 8192;   // rows that pass through the network together, beyond batches
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-NetworkShape shape_of(const MlpParams& params, std::int64_t n_inputs, std::int64_t n_outputs) {
-  NetworkShape shape{.units = {n_inputs}, .hidden = params.hidden_activation()};
-  for (const std::int64_t units : params.hidden_units()) shape.units.push_back(units);
-  shape.units.push_back(n_outputs);
-  return shape;
-}
-
-// Uniform within bounds that keep the spread of values and slopes. Source: Glorot and Bengio, "Understanding the
-// difficulty of training deep feedforward neural networks", AISTATS 2010.
-template <class V>
-std::vector<V> first_parameters(const NetworkShape& shape, LegacyRandom& random) {
-  std::vector<V> parameters(static_cast<std::size_t>(shape.n_parameters()));
-  const auto draw = [&](std::int64_t first, std::int64_t count, double bound) {
-    for (std::int64_t i = first; i < first + count; ++i)
-      parameters[static_cast<std::size_t>(i)] = static_cast<V>(-bound + 2 * bound * random.uniform());
-  };
-  for (std::int64_t l = 0; l < shape.n_layers(); ++l) {
-    const double factor = shape.hidden == Activation::kLogistic ? 2 : 6;
-    const double bound = std::sqrt(factor / static_cast<double>(shape.inputs(l) + shape.neurons(l)));
-    draw(shape.weights_at(l), shape.inputs(l) * shape.neurons(l), bound);
-    draw(shape.intercepts_at(l), shape.neurons(l), bound);
-  }
-  return parameters;
-}
 
 // The targets on the device.
 template <class V>
@@ -95,6 +71,10 @@ void require_finite_parameters(const char* owner, const std::vector<V>& paramete
     fail_divergence(owner, "after the last step");
 }
 
+std::uint64_t seed_of(const Context& ctx, const MlpParams& params) {
+  return params.random_state ? static_cast<std::uint64_t>(*params.random_state) : ctx.seed;
+}
+
 template <class T>
 class Epochs {
  public:
@@ -112,11 +92,12 @@ class Epochs {
         batch_rows_(std::min(params.batch().value_or(200), n_train())),
         network_(ctx, shape_, start_, most_rows(), true),
         first_(ctx.memory(), network_.parameters().size()),
-        second_(ctx.memory(), params.solver == "adam" ? network_.parameters().size() : 0),
+        second_(ctx.memory(), params.is_adam() || params.solver == "rmsprop" ? network_.parameters().size() : 0),
         order_(ctx.memory(), n_train()),
         validated_(ctx.memory(), std::span<const std::int32_t>(parts_.test)),
         batch_(ctx.memory(), gathers() || params.early_stopping ? most_rows() : 0, X.cols),
         sums_(ctx),
+        places_(ctx.memory(), params.max_grad_norm ? kLossSums : 0),
         rate_(params.learning_rate_init) {}
 
   MlpFit<T> run();
@@ -134,6 +115,8 @@ class Epochs {
   double score();
   double score_of(double loss, double weight) const;
   bool improves(MlpFit<T>& fit);
+  void keep_best();
+  void tell(const MlpFit<T>& fit) const;
   bool is_last();
 
   const Context& ctx_;
@@ -148,9 +131,11 @@ class Epochs {
   std::int64_t batch_rows_;
   Network<T> network_;
   Array<T> first_, second_, best_;
+  Array<double> best_moving_;
   Array<std::int32_t> order_, validated_;
   Matrix<T> batch_;
   LossSum sums_;
+  Array<double> places_;   // of clipping
   double rate_;
   std::int64_t steps_ = 0, idle_ = 0;
 };
@@ -202,16 +187,23 @@ void Epochs<T>::step(std::int64_t first, std::int64_t count) {
   require(weight > 0, ErrorCode::kBadData, "{}: the weights of a batch of {} rows sum to 0, must be more",
           target_.owner, count);
   const MatrixView<const T> X = rows_at(rows, first);
-  network_.forward(X);
-  network_.backward(X, target_.loss, goals_.of(rows), static_cast<double>(count) / weight, 1 / weight, sums_.view());
+  const typename Network<T>::Step own{seed_of(ctx_, params_), steps_};
+  network_.forward(X, &own);
+  network_.backward(X, target_.loss, goals_.of(rows), static_cast<double>(count) / weight, 1 / weight, sums_.view(),
+                    &own);
   ++steps_;
-  DescentStep descent{.is_adam = params_.solver == "adam",
+  if (params_.max_grad_norm)
+    ctx_.ops<T>().network->clip_norm(*params_.max_grad_norm, network_.gradient().view(), places_.view());
+  DescentStep descent{.is_adam = params_.is_adam(),
                       .is_nesterov = params_.nesterovs_momentum,
                       .rate = rate_,
                       .first_decay = params_.momentum,
                       .n_weights = shape_.n_weights(),
                       .penalty = params_.alpha / weight,
-                      .loss_scale = static_cast<double>(count)};
+                      .loss_scale = static_cast<double>(count),
+                      .is_rmsprop = params_.solver == "rmsprop",
+                      .shrinkage = rate_ * params_.decay()};
+  if (descent.is_rmsprop) descent.second_decay = params_.beta_2, descent.epsilon = params_.epsilon;
   if (descent.is_adam) {
     descent.first_decay = params_.beta_1, descent.second_decay = params_.beta_2, descent.epsilon = params_.epsilon;
     const auto t = static_cast<double>(steps_);
@@ -232,7 +224,7 @@ double Epochs<T>::epoch() {
   return sums_.take() / static_cast<double>(n_train());
 }
 
-// Accuracy, or R^2, of the rows that were set aside; their loss or misses alone leave the device.
+// Accuracy, R^2 or the loss, negated, of the rows that were set aside; their loss or misses alone leave the device.
 template <class T>
 double Epochs<T>::score() {
   const bool is_classifier = target_.values.empty();
@@ -242,6 +234,10 @@ double Epochs<T>::score() {
         std::as_const(validated_).view().slice(first, std::min(kBlockRows, n_validated() - first));
     const MatrixView<T> Z = network_.forward(rows_at(rows, first));
     VectorView<const T> bias = network_.bias(last);
+    if (params_.scoring == "loss") {
+      ctx_.ops<T>().network->output(target_.loss, bias, goals_.of(rows), 1, Z, sums_.view());
+      continue;
+    }
     if (target_.loss == OutputLoss::kPoisson) {
       ctx_.ops<T>().network->activate(Activation::kExp, bias, Z);
       bias = {};
@@ -254,6 +250,7 @@ double Epochs<T>::score() {
 
 template <class T>
 double Epochs<T>::score_of(double loss, double weight) const {
+  if (params_.scoring == "loss") return -loss / weight;
   if (target_.values.empty()) return (weight - loss) / weight;
   if (!std::isfinite(loss)) return std::numeric_limits<double>::quiet_NaN();
   double mean = 0, square = 0;
@@ -267,20 +264,38 @@ double Epochs<T>::score_of(double loss, double weight) const {
   return square > 0 ? 1 - 2 * loss / square : (loss > 0 ? 0.0 : 1.0);
 }
 
+template <class T>
+void Epochs<T>::keep_best() {
+  ctx_.memory().copy(best_.data(), network_.parameters().data(), static_cast<std::size_t>(best_.size()) * sizeof(T));
+  if (best_moving_.size() > 0)
+    ctx_.memory().copy(best_moving_.data(), network_.moving().data(),
+                       static_cast<std::size_t>(best_moving_.size()) * sizeof(double));
+}
+
+// What the epoch gave, as an event.
+template <class T>
+void Epochs<T>::tell(const MlpFit<T>& fit) const {
+  if (!ctx_.emit || !params_.tells_epochs()) return;
+  std::string said =
+      std::string(target_.owner) + ": epoch " + std::to_string(fit.n_iter) + ": loss " + std::to_string(fit.loss);
+  if (!fit.validation_scores.empty()) said += ", validation score " + std::to_string(fit.validation_scores.back());
+  ctx_.emit(schema::LogEvent{"info", std::move(said)});
+}
+
 // Keeps what is the best so far, and whether it is better by tol.
 template <class T>
 bool Epochs<T>::improves(MlpFit<T>& fit) {
   if (!params_.early_stopping) {
     const bool better = !(fit.loss > *fit.best_loss - params_.tol);
-    fit.best_loss = std::min(*fit.best_loss, fit.loss);
+    if (fit.loss < *fit.best_loss) fit.best_loss = fit.loss, fit.best_epoch = fit.n_iter;
     return better;
   }
   const double score = this->score();
   fit.validation_scores.push_back(score);
   const bool better = !(score < *fit.best_validation_score + params_.tol);
   if (score > *fit.best_validation_score) {
-    fit.best_validation_score = score;
-    ctx_.memory().copy(best_.data(), network_.parameters().data(), static_cast<std::size_t>(best_.size()) * sizeof(T));
+    fit.best_validation_score = score, fit.best_epoch = fit.n_iter;
+    keep_best();
   }
   return better;
 }
@@ -299,15 +314,19 @@ template <class T>
 MlpFit<T> Epochs<T>::run() {
   MlpFit<T> fit{.shape = shape_};
   first_.zero(), second_.zero();
+  network_.set_moving(first_moving(shape_));
   if (params_.early_stopping) {
     fit.best_validation_score = -kInfinity;
     best_ = Array<T>(ctx_.memory(), network_.parameters().size());
-    ctx_.memory().copy(best_.data(), network_.parameters().data(), static_cast<std::size_t>(best_.size()) * sizeof(T));
+    best_moving_ = Array<double>(ctx_.memory(), shape_.n_moving());
+    keep_best();
   } else {
     fit.best_loss = kInfinity;
   }
   bool is_done = false;
   while (fit.n_iter < params_.max_iter && !is_done) {
+    if (params_.lr_schedule) rate_ = params_.learning_rate_init * params_.schedule.factor_in(fit.n_iter);
+    fit.rates.push_back(rate_);
     fit.loss = epoch();
     ++fit.n_iter, fit.n_seen += n_train();
     if (!std::isfinite(fit.loss)) fail_divergence(target_.owner, "in epoch " + std::to_string(fit.n_iter));
@@ -317,11 +336,13 @@ MlpFit<T> Epochs<T>::run() {
       rate_ = params_.learning_rate_init / std::pow(static_cast<double>(fit.n_seen + 1), params_.power_t);
     is_done = is_last();
     ctx_.progress("epochs", fit.n_iter, params_.max_iter, "epochs");
+    tell(fit);
   }
   if (!is_done)
     ctx_.warn(std::string(target_.owner) + ": no convergence within max_iter = " + std::to_string(params_.max_iter) +
               " epochs; raise it, tol or learning_rate_init");
   fit.parameters = (params_.early_stopping ? best_ : network_.parameters()).to_host();
+  fit.moving = (params_.early_stopping ? best_moving_ : network_.moving()).to_host();
   return fit;
 }
 
@@ -440,8 +461,7 @@ MatrixView<const double> doubles_of(const Context& ctx, MatrixView<const T> X, M
 
 template <class T>
 MlpFit<T> fit_mlp(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target) {
-  LegacyRandom random(
-      static_cast<std::uint32_t>(params.random_state ? static_cast<std::uint64_t>(*params.random_state) : ctx.seed));
+  LegacyRandom random(static_cast<std::uint32_t>(seed_of(ctx, params)));
   if (params.batch().value_or(1) > X.n_rows() && params.solver != "lbfgs")
     ctx.warn(std::string(target.owner) + ": batch_size is " + std::to_string(*params.batch()) + "; all " +
              std::to_string(X.n_rows()) + " rows are taken");

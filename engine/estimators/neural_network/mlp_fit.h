@@ -29,6 +29,9 @@ struct MlpFit {
   double loss = 0;
   std::vector<double> loss_curve, validation_scores;
   std::optional<double> best_loss, best_validation_score;
+  std::vector<double> moving;    // of batch norms
+  std::vector<double> rates;     // by epoch
+  std::int64_t best_epoch = 0;   // 1: the first
 };
 
 // The same numbers as scikit-learn's for the same seed, up to rounding. Only indices and the loss of an epoch pass
