@@ -45,7 +45,8 @@ __device__ void decide_pairs(const SplitRows& rows, TensorLimits limits, const f
       const float other = column_norms[c / 2][c % 2], dot = sums[m][c / 2][first + c % 2];
       const int e = 16 * m + 4 * (c / 2) + first + c % 2, column = TensorPlaces::column_of(thread, e);
       if (right + column >= left + row || other * (1 - limits.share) - dot > far) continue;
-      if (is_settled<kPass>(marks[row], marks[TensorPlaces::kTile + column])) continue;
+      if constexpr (kPass != Pass::kCount)   // which has no marks: nvcc makes a trap of reading them
+        if (is_settled<kPass>(marks[row], marks[TensorPlaces::kTile + column])) continue;
       (other * (1 + limits.share) - dot <= near ? hits : doubts) |= 1ull << e;
     }
   }
