@@ -36,8 +36,9 @@ def optimiser(model, solver, decay):
     if solver == "sgd":
         return torch.optim.SGD(groups, lr=0.1, momentum=0.9, nesterov=True)
     if solver == "rmsprop":
-        return torch.optim.RMSprop(groups, lr=0.01, alpha=0.9, eps=1e-12)
-    return torch.optim.AdamW(groups, lr=0.1, betas=(0.9, 0.999), eps=1e-12)
+    # An intercept before a batch norm has slopes of rounding alone: a smaller epsilon would let Adam and RMSprop walk by them.
+        return torch.optim.RMSprop(groups, lr=0.01, alpha=0.9, eps=1e-6)
+    return torch.optim.AdamW(groups, lr=0.1, betas=(0.9, 0.999), eps=1e-6)
 
 
 SCHEDULES = {"step(2, 0.5)": lambda o: torch.optim.lr_scheduler.StepLR(o, 2, 0.5), "exponential(0.8)": lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.8),
@@ -61,7 +62,7 @@ def run(layers, solver="adam", decay=0.0, most=None, schedule=None):
             count += 1
             for group in steps.param_groups:
                 if solver.startswith("adam"):   # scikit-learn adds epsilon before it corrects the mean of squares, torch behind that
-                    group["eps"] = 1e-12 / numpy.sqrt(1 - 0.999 ** count)
+                    group["eps"] = 1e-6 / numpy.sqrt(1 - 0.999 ** count)
             steps.step()
             total += loss.item() * BATCH
         curve.append(total / ROWS)
