@@ -175,8 +175,8 @@ std::vector<Row<T>> index_rows() {
       {"density_components",
        kExact,
        &check_density<T>,
-       {{1, 1, 1}, {600, 2, 5}, {600, 2, 60}, {300, 6, 4}, {300, 6, 30}, {260, 20, 3}, {40, 3, 2}}},
-      {"density_in_doubt", kExact, &check_density_in_doubt<T>, {{300, 12, 5}, {150, 40, 3}}},
+       {{1, 1, 1}, {600, 2, 5}, {600, 2, 60}, {300, 6, 4}, {300, 6, 30}, {260, 20, 3}, {260, 36, 3}, {40, 3, 2}}},
+      {"density_in_doubt", kExact, &check_density_in_doubt<T>, {{300, 12, 5}, {300, 36, 5}, {150, 40, 3}}},
   };
 }
 

@@ -429,8 +429,8 @@ MemoryNeed of_one_fit(const SampleShape& X, const schema::Step& step) {
 
 void add_threshold_classifiers(Rows& rows) {
   constexpr RowTraits kTraits{.host_part = "what its estimator answers for each row", .is_composed = true};
-  add<FixedThresholdClassifier>(rows, of_one_fit, {55, 4, 9}, kTraits);
-  add<TunedThresholdClassifierCV>(rows, memory::calibrated, {300, 4, 60}, kTraits);
+  add<FixedThresholdClassifier>(rows, of_one_fit, {60, 6, 9}, kTraits);
+  add<TunedThresholdClassifierCV>(rows, memory::calibrated, {360, 6, 60}, kTraits);
 }
 
 }   // namespace kedge::engine

@@ -267,15 +267,11 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   bool assign_to_few(MatrixView<const T> X, MatrixView<const T> centers, const Array<T>& norms,
                      VectorView<std::int32_t> labels, Array<unsigned long long>& changed) {
     const auto assign = [&]<int kMost>() {
-      const std::size_t bytes = static_cast<std::size_t>((X.cols + 1) * kMost) * sizeof(T),
-                        panel_bytes = kFewThreads * kPanelStep * sizeof(T);
+      const std::size_t bytes = static_cast<std::size_t>((X.cols + 1) * kMost) * sizeof(T);
       if (centers.rows > kMost || bytes > kPlainSharedBytes) return false;
-      const bool by_panels = X.cols >= kLongRow && bytes + panel_bytes <= kPlainSharedBytes;
-      const RowReads reads = by_panels ? RowReads::kPanels : lies_in_pieces(X) ? RowReads::kPieces : RowReads::kValues;
-      KEDGE_LAUNCH(runtime_, (assign_few<kMost, T>), blocks_for(X.rows, kFewThreads), kFewThreads,
-                   bytes + (by_panels ? panel_bytes : 0), X, centers, norms.data(), ScoreBound<T>(X.cols), reads,
-                   std::numeric_limits<T>::infinity(), std::numeric_limits<double>::infinity(), raw(labels),
-                   changed.data());
+      KEDGE_LAUNCH(runtime_, (assign_few<kMost, T>), blocks_for(X.rows, kFewThreads), kFewThreads, bytes, X, centers,
+                   norms.data(), ScoreBound<T>(X.cols), lies_in_pieces(X), std::numeric_limits<T>::infinity(),
+                   std::numeric_limits<double>::infinity(), raw(labels), changed.data());
       return true;
     };
     return assign.template operator()<8>() || assign.template operator()<16>() ||

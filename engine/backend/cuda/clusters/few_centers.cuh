@@ -1,6 +1,5 @@
-// The nearest of a few centres: one thread a row, which it reads once, 16 bytes at a time, or, of long rows, from
-// panels that the block brings to shared memory, where lanes read consecutive values; the centres lie there too. Bound
-// by reading X, n d values, up to some 60 centres' multiply-adds on an H100.
+// The nearest of a few centres: one thread a row, which it reads once, 16 bytes at a time; the centres lie in shared
+// memory. Bound by reading X, n d values, up to some 60 centres' multiply-adds on an H100.
 #pragma once
 
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
@@ -14,9 +13,6 @@ namespace kedge::engine {
 
 inline constexpr int kFewThreads = 128;
 inline constexpr int kMostFewCenters = 32;
-inline constexpr int kPanel = 32;               // columns that a block brings at once
-inline constexpr int kPanelStep = kPanel + 1;   // between rows of a panel, so that lanes meet different banks
-inline constexpr int kLongRow = 192;            // columns from which on rows come by panels
 
 // The best score of a row, the best of the others, and whose the best is.
 template <class T>
@@ -57,25 +53,6 @@ struct RowScores {
   }
 };
 
-// Takes the values of the block's rows, panel by panel. Every thread of the block calls it. `panel`: kFewThreads rows
-// of kPanelStep values, shared memory.
-template <int kMost, class T>
-__device__ void take_panels(MatrixView<const T> X, std::int64_t first_row, const T* centers, T* panel,
-                            RowScores<kMost, T>& scores) {
-  const int own = static_cast<int>(threadIdx.x), lane = own % kPanel, d = static_cast<int>(X.cols);
-  for (int first = 0; first < d; first += kPanel) {
-    const int width = d - first < kPanel ? d - first : kPanel;
-    __syncthreads();   // the panel before it has been read
-    KEDGE_UNROLL
-    for (int r = own / kPanel; r < kFewThreads; r += kFewThreads / kPanel) {
-      const std::int64_t row = first_row + r;
-      panel[r * kPanelStep + lane] = lane < width && row < X.rows ? raw(X)[row * X.stride + first + lane] : T{0};
-    }
-    __syncthreads();
-    for (int j = 0; j < width; ++j) scores.take(panel[own * kPanelStep + j], centers + (first + j) * kMost);
-  }
-}
-
 template <class T>
 __device__ std::int32_t nearest_by_definition(const T* row, MatrixView<const T> centers, double infinity) {
   double least = infinity;
@@ -87,13 +64,10 @@ __device__ std::int32_t nearest_by_definition(const T* row, MatrixView<const T> 
   return label;
 }
 
-// How a block reads its rows.
-enum class RowReads { kValues, kPieces, kPanels };
-
-// As assign_nearest(). Shared memory: the centres, 0 where there is none, their norms, and for kPanels a panel.
+// As assign_nearest(). Shared memory: the centres, 0 where there is none, and their norms.
 template <int kMost, class T>
 __global__ void __launch_bounds__(kFewThreads)
-    assign_few(MatrixView<const T> X, MatrixView<const T> centers, const T* norms, ScoreBound<T> bound, RowReads reads,
+    assign_few(MatrixView<const T> X, MatrixView<const T> centers, const T* norms, ScoreBound<T> bound, bool in_pieces,
                T infinity, double far, std::int32_t* labels, unsigned long long* changed) {
   KEDGE_DYNAMIC_SHARED(T, shared);
   const int d = static_cast<int>(X.cols);
@@ -106,14 +80,13 @@ __global__ void __launch_bounds__(kFewThreads)
     own_norms[c] = c < centers.rows ? norms[c] : infinity;
   __syncthreads();
   const std::int64_t i = own_item();
-  RowScores<kMost, T> scores;
-  scores.begin();
-  if (reads == RowReads::kPanels) take_panels(X, i - threadIdx.x, shared, own_norms + kMost, scores);
   bool is_new = false;
   if (i < X.rows) {
     const T* const row = raw(X) + i * X.stride;
-    int j = reads == RowReads::kPanels ? d : 0;
-    for (; reads == RowReads::kPieces && j + 4 <= d; j += 4) {
+    RowScores<kMost, T> scores;
+    scores.begin();
+    int j = 0;
+    for (; in_pieces && j + 4 <= d; j += 4) {
       const FourValues<T> four = four_at(row + j);
       for (int e = 0; e < 4; ++e) scores.take(four.values[e], shared + (j + e) * kMost);
     }
