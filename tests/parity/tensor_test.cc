@@ -113,7 +113,7 @@ struct FoundBy {
 
 template <class T>
 FoundBy<T> found_by(const char* model) {
-  constexpr std::int64_t kRows = 300, kCols = 20, kQueries = 40;
+  constexpr std::int64_t kRows = 300, kCols = 36, kQueries = 40;
   constexpr int kNeighbours = 7;
   const auto device = make_cuda_device({.seed = 5, .model = &emulated::gpu_model(model)});
   Memory& memory = device->memory();
@@ -129,7 +129,7 @@ FoundBy<T> found_by(const char* model) {
   Array<std::uint8_t> core(memory, kRows);
   Array<std::int32_t> components(memory, kRows);
   ops.distances->index_points(points.view(), Distance{})
-      ->density_components(1.6, 3, {}, core.view(), components.view());
+      ->density_components(2.15, 3, {}, core.view(), components.view());
   return {indices.to_host(), components.to_host(), squared.to_host(), core.to_host()};
 }
 

@@ -900,6 +900,23 @@ class FeatureUnion(Estimator):
         super().__init__(**_given(locals()))
 
 
+class FixedThresholdClassifier(Estimator):
+    """A classifier with a given threshold of its scores.
+
+    estimator: Gives the scores; null takes LogisticRegression. Default None.
+    response_method: Which scores; auto takes probabilities where there are any. Default 'auto'.
+    threshold: The least score of the positive class; auto: 0.5 of probabilities, 0 of decisions. Default 'auto'.
+    pos_label: The positive class; null takes the last. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 response_method: str = UNSET,
+                 threshold: str | float = UNSET,
+                 pos_label: str | int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class FunctionTransformer(Estimator):
     """A named function of each cell, or formulas over the columns.
 
@@ -2073,27 +2090,35 @@ class MLPClassifier(Estimator):
 
     hidden_layer_sizes: Neurons of each hidden layer. Default [100].
     activation: Of the hidden layers. Default 'relu'.
-    solver: lbfgs takes all rows in each step; sgd and adam take batches. Default 'adam'.
+    solver: lbfgs takes all rows in each step, the others take batches; adamw and rmsprop are beyond scikit-learn. Default 'adam'.
     alpha: Strength of the L2 penalty. Default 0.0001.
     batch_size: Rows of a batch; auto takes 200, or all if they are fewer. Default 'auto'.
     learning_rate: How the rate of sgd changes. Default 'constant'.
-    learning_rate_init: Size of the first steps of sgd and adam. Default 0.001.
+    learning_rate_init: Size of the first steps of all but lbfgs. Default 0.001.
     power_t: Exponent of invscaling. Default 0.5.
     max_iter: Largest number of epochs, or of iterations of lbfgs. Default 200.
     shuffle: Draw the order of the rows anew in each epoch. Default True.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
     tol: Least improvement that counts; lbfgs stops at a gradient this small. Default 0.0001.
-    verbose: Accepted for compatibility and ignored. Default False.
+    verbose: Send the loss and the score of each epoch as an event. Default False.
     warm_start: Accepted for compatibility and ignored. Default False.
     momentum: Of sgd. Default 0.9.
     nesterovs_momentum: Take Nesterov's momentum. Default True.
     early_stopping: Stop, and keep the best epoch, by the score of rows set aside. Default False.
     validation_fraction: Share of the rows that early_stopping sets aside. Default 0.1.
     beta_1: Decay of adam's mean of gradients. Default 0.9.
-    beta_2: Decay of adam's mean of squared gradients. Default 0.999.
-    epsilon: Added to adam's divisor. Default 1e-08.
+    beta_2: Decay of the mean of squared gradients of adam and rmsprop. Default 0.999.
+    epsilon: Added to the divisor of adam and rmsprop. Default 1e-08.
     n_iter_no_change: Epochs without improvement before the end. Default 10.
     max_fun: Largest number of evaluations of lbfgs. Default 15000.
+    layers: Beyond scikit-learn, in place of hidden_layer_sizes and activation: the hidden layers, such as dense(128, relu), dropout(0.2), batch_norm,
+        layer_norm, gelu. Default None.
+    lr_schedule: Beyond scikit-learn: the rate by epoch, step(epochs, factor), exponential(factor), cosine(epochs), warm_restarts(epochs) or
+        warmup(epochs). Default None.
+    weight_decay: Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 with adamw, otherwise 0.
+        Default None.
+    max_grad_norm: Beyond scikit-learn: longer gradients are cut to this norm. Default None.
+    scoring: Beyond scikit-learn: what early_stopping goes by, accuracy or R^2, or the loss. Default 'score'.
     """
 
     def __init__(self, *,
@@ -2119,7 +2144,12 @@ class MLPClassifier(Estimator):
                  beta_2: float = UNSET,
                  epsilon: float = UNSET,
                  n_iter_no_change: int | str = UNSET,
-                 max_fun: int = UNSET) -> None:
+                 max_fun: int = UNSET,
+                 layers: Any = UNSET,
+                 lr_schedule: str | None = UNSET,
+                 weight_decay: float | None = UNSET,
+                 max_grad_norm: float | None = UNSET,
+                 scoring: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -2129,27 +2159,35 @@ class MLPRegressor(Estimator):
     loss: What is minimised; poisson predicts exponentials. Default 'squared_error'.
     hidden_layer_sizes: Neurons of each hidden layer. Default [100].
     activation: Of the hidden layers. Default 'relu'.
-    solver: lbfgs takes all rows in each step; sgd and adam take batches. Default 'adam'.
+    solver: lbfgs takes all rows in each step, the others take batches; adamw and rmsprop are beyond scikit-learn. Default 'adam'.
     alpha: Strength of the L2 penalty. Default 0.0001.
     batch_size: Rows of a batch; auto takes 200, or all if they are fewer. Default 'auto'.
     learning_rate: How the rate of sgd changes. Default 'constant'.
-    learning_rate_init: Size of the first steps of sgd and adam. Default 0.001.
+    learning_rate_init: Size of the first steps of all but lbfgs. Default 0.001.
     power_t: Exponent of invscaling. Default 0.5.
     max_iter: Largest number of epochs, or of iterations of lbfgs. Default 200.
     shuffle: Draw the order of the rows anew in each epoch. Default True.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
     tol: Least improvement that counts; lbfgs stops at a gradient this small. Default 0.0001.
-    verbose: Accepted for compatibility and ignored. Default False.
+    verbose: Send the loss and the score of each epoch as an event. Default False.
     warm_start: Accepted for compatibility and ignored. Default False.
     momentum: Of sgd. Default 0.9.
     nesterovs_momentum: Take Nesterov's momentum. Default True.
     early_stopping: Stop, and keep the best epoch, by the score of rows set aside. Default False.
     validation_fraction: Share of the rows that early_stopping sets aside. Default 0.1.
     beta_1: Decay of adam's mean of gradients. Default 0.9.
-    beta_2: Decay of adam's mean of squared gradients. Default 0.999.
-    epsilon: Added to adam's divisor. Default 1e-08.
+    beta_2: Decay of the mean of squared gradients of adam and rmsprop. Default 0.999.
+    epsilon: Added to the divisor of adam and rmsprop. Default 1e-08.
     n_iter_no_change: Epochs without improvement before the end. Default 10.
     max_fun: Largest number of evaluations of lbfgs. Default 15000.
+    layers: Beyond scikit-learn, in place of hidden_layer_sizes and activation: the hidden layers, such as dense(128, relu), dropout(0.2), batch_norm,
+        layer_norm, gelu. Default None.
+    lr_schedule: Beyond scikit-learn: the rate by epoch, step(epochs, factor), exponential(factor), cosine(epochs), warm_restarts(epochs) or
+        warmup(epochs). Default None.
+    weight_decay: Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 with adamw, otherwise 0.
+        Default None.
+    max_grad_norm: Beyond scikit-learn: longer gradients are cut to this norm. Default None.
+    scoring: Beyond scikit-learn: what early_stopping goes by, accuracy or R^2, or the loss. Default 'score'.
     """
 
     def __init__(self, *,
@@ -2176,7 +2214,12 @@ class MLPRegressor(Estimator):
                  beta_2: float = UNSET,
                  epsilon: float = UNSET,
                  n_iter_no_change: int | str = UNSET,
-                 max_fun: int = UNSET) -> None:
+                 max_fun: int = UNSET,
+                 layers: Any = UNSET,
+                 lr_schedule: str | None = UNSET,
+                 weight_decay: float | None = UNSET,
+                 max_grad_norm: float | None = UNSET,
+                 scoring: str = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
@@ -3005,6 +3048,21 @@ class RANSACRegressor(Estimator):
         super().__init__(**_given(locals()))
 
 
+class RBFSampler(Estimator):
+    """Approximate feature map of the Gaussian kernel, by cosines of random directions.
+
+    gamma: Factor in the exponent of the kernel. scale: 1 / (n_features * variance of all values). Default 1.0.
+    n_components: Features to make. Default 100.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 gamma: str | float = UNSET,
+                 n_components: int = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class RFE(Estimator):
     """Leave out the columns that an estimator finds least important, a few at a time.
 
@@ -3669,6 +3727,21 @@ class SimpleImputer(Estimator):
         super().__init__(**_given(locals()))
 
 
+class SkewedChi2Sampler(Estimator):
+    """Approximate feature map of the skewed chi-squared kernel, by cosines of random directions.
+
+    skewedness: Is added to all values before their logarithm. Default 1.0.
+    n_components: Features to make. Default 100.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    """
+
+    def __init__(self, *,
+                 skewedness: float = UNSET,
+                 n_components: int = UNSET,
+                 random_state: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class SparseRandomProjection(Estimator):
     """Rows times a matrix of few random signs, which keeps distances.
 
@@ -4038,6 +4111,33 @@ class TruncatedSVD(Estimator):
                  power_iteration_normalizer: str = UNSET,
                  random_state: int | None = UNSET,
                  tol: float = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class TunedThresholdClassifierCV(Estimator):
+    """A classifier whose threshold is chosen by a score of rows that it was not fitted on.
+
+    estimator: Gives the scores; null takes LogisticRegression. Default None.
+    response_method: Which scores; auto takes probabilities where there are any. Default 'auto'.
+    scoring: What is to be largest. Default 'balanced_accuracy'.
+    thresholds: How many thresholds, between the least and the largest score; or these, ascending. Default 100.
+    cv: How many folds; null takes 5. Default None.
+    store_cv_results: Keep the score of each threshold. Default False.
+    refit: Accepted for compatibility and ignored. Default True.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    random_state: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 response_method: str = UNSET,
+                 scoring: str = UNSET,
+                 thresholds: Any = UNSET,
+                 cv: int | None = UNSET,
+                 store_cv_results: bool = UNSET,
+                 refit: bool = UNSET,
+                 n_jobs: int | None = UNSET,
+                 random_state: int | None = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 
