@@ -73,7 +73,7 @@ TUNED = {"predict": Exact(), "best_threshold_": 1e-7, "best_score_": 1e-9, "clas
 CASES += [Case("TunedThresholdClassifierCV", {"estimator": made, **params}, "breast_cancer", TUNED, f32=None) for made in (BAYES, LOGISTIC)
           for params in ({}, {"scoring": "accuracy", "thresholds": 37}, {"scoring": "f1", "cv": 3}, {"scoring": "matthews_corrcoef", "thresholds": [0.1, 0.2, 0.5, 0.7, 0.9]})]
 CASES += [Case("TunedThresholdClassifierCV", {"estimator": LOGISTIC, "response_method": "decision_function", "scoring": scoring}, "breast_cancer",
-               {**TUNED, "best_threshold_": 1e-4}, f32=None) for scoring in ("jaccard", "balanced_accuracy")]
+               {**TUNED, "best_threshold_": 1e-4, "best_score_": 1e-6}, f32=None) for scoring in ("jaccard", "balanced_accuracy")]
 CASES += [Case("FixedThresholdClassifier", {"estimator": made, **params}, "breast_cancer", {"predict": Exact(), "predict_proba": 1e-6, "classes_": Exact()}, f32=None)
           for made in (BAYES, LOGISTIC) for params in ({}, {"threshold": 0.2}, {"threshold": 0.9})]
 CASES += [Case("FixedThresholdClassifier", {"estimator": LOGISTIC, "response_method": "decision_function", "threshold": -1.5}, "breast_cancer", {"predict": Exact()}, f32=None),

@@ -70,6 +70,7 @@ class FourierSampler : public Transformer<T> {
   template <class Draw>
   void draw(const Context& ctx, const Samples<T>& X, const FourierParams& params, const Draw& draw_weight) {
     require_rows(name(), X);
+    check(ctx, X);
     ctx.check_stop();
     n_features_ = X.n_cols();
     LegacyRandom random(static_cast<std::uint32_t>(params.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));

@@ -349,10 +349,10 @@ class TunedThresholdClassifierCV final : public ThresholdClassifier<T> {
   };
   explicit TunedThresholdClassifierCV(TunedParams params)
       : ThresholdClassifier<T>(kName, params), params_(std::move(params)) {
-    const auto* const list = std::get_if<Numbers>(&params_.thresholds.data);
-    if (!list) return;
-    if (list->empty()) refuse_param(kName, "thresholds", params_.thresholds, "has no numbers");
-    if (!std::ranges::is_sorted(*list)) refuse_param(kName, "thresholds", params_.thresholds, "does not ascend");
+    if (std::holds_alternative<std::int64_t>(params_.thresholds.data)) return;
+    given_ = numbers_of(params_.thresholds).value_or(Numbers{});
+    if (given_.empty()) refuse_param(kName, "thresholds", params_.thresholds, "has no numbers");
+    if (!std::ranges::is_sorted(given_)) refuse_param(kName, "thresholds", params_.thresholds, "does not ascend");
   }
   static const ParamSet<TunedParams>& param_set() {
     static const ParamSet<TunedParams> set = [] {
@@ -374,7 +374,7 @@ class TunedThresholdClassifierCV final : public ThresholdClassifier<T> {
 
   Numbers thresholds_between(double least, double most) const {
     const auto* const count = std::get_if<std::int64_t>(&params_.thresholds.data);
-    return count ? spread_between(least, most, *count) : std::get<Numbers>(params_.thresholds.data);
+    return count ? spread_between(least, most, *count) : given_;
   }
   Curve curve_of(const Context& ctx, const Samples<T>& X, const Target& y, const std::vector<std::int32_t>& fitted,
                  const std::vector<std::int32_t>& asked) const {
@@ -415,6 +415,7 @@ class TunedThresholdClassifierCV final : public ThresholdClassifier<T> {
   }
 
   TunedParams params_;
+  Numbers given_;   // thresholds of the user; empty: a number of them
   double best_score_ = 0;
   Numbers thresholds_, scores_;   // of all folds
 };
