@@ -197,7 +197,7 @@ class SkewedChi2Sampler final : public FourierSampler<T> {
 
 void add_random_fourier(Rows& rows) {
   add<RBFSampler>(rows, memory_of, {0, 1});
-  add<SkewedChi2Sampler>(rows, memory_of, {0, 3});
+  add<SkewedChi2Sampler>(rows, memory_of, {2, 3});
 }
 
 }   // namespace kedge::engine
