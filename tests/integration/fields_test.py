@@ -1,4 +1,5 @@
 """Every field of a job can be set in every form of a job, and comes back: JSON, the command, the schema, its binary form, C++ and Python name the same fields."""
+import importlib.util
 import inspect
 import json
 import pathlib
@@ -224,6 +225,7 @@ class Contributions(unittest.TestCase):
         reply = server.call("POST", f"/v2/models/{self.model}/infer", json.dumps(request).encode(), {})
         self.same(struct.iter_unpack("<15d", reply.body[int(reply.headers["Inference-Header-Content-Length"]):]))
 
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "the client's predictions are numpy's arrays, and numpy is not there")
     def test_are_the_same_in_the_python_client(self):
         model = kedge.connect(server.url).model(self.model)
         self.same(model.predict(self.ROWS, output="contributions").tolist())
