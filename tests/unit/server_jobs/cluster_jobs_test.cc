@@ -143,7 +143,8 @@ TEST_F(ClusterJobs, AreListedWithRanksAndLauncher) {
 TEST_F(ClusterJobs, SayThatTheyRunOnOneRank) {
   Cluster cluster(2);
   const schema::Job job = cluster.run(
-      R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "KNeighborsClassifier"}], "task": {"fit": {}}})", "cluster");
+      R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "KNeighborsClassifier"}], "task": {"fit": {}}})",
+      "cluster");
   ASSERT_TRUE(job.result);
   EXPECT_THAT(job.result->warnings, testing::Contains(HasSubstr("runs on one of 2 ranks")));
 }
