@@ -1,4 +1,4 @@
-// Products of bfloat16 by a warp's tensor units, and copies into shared memory that nobody waits for. Compute
+// Products of bfloat16 by a warp's tensor units, and asynchronous copies into shared memory. Compute
 // capability 8.0 and newer; older code has the functions, empty, and launches no kernel that calls them.
 #pragma once
 
