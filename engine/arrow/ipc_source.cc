@@ -21,6 +21,7 @@ arrow::ipc::IpcReadOptions read_options(std::vector<int> fields = {}) {
   arrow::ipc::IpcReadOptions options = arrow::ipc::IpcReadOptions::Defaults();
   options.memory_pool = arrow::system_memory_pool();
   options.use_threads = false;
+  options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;   // a file may say any offset
   options.included_fields = std::move(fields);
   return options;
 }

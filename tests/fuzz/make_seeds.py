@@ -54,6 +54,7 @@ def tables():
         if name != "f4_fortran":   # which is read when it is complete
             write("npy_stream", name, out.getvalue())
     archives(rows, classes)
+    columnar(rows, classes)
     many = numpy.arange(24, dtype="f4").reshape(8, 3)
     many[2, 1] = numpy.nan
     for name, array in {"f4_many_rows": many, "i8_too_large": numpy.array([[1, 2], [2**60, 3]])}.items():
@@ -98,6 +99,38 @@ def members(zip):
     """As open_model_fuzz.cc reads them: names and contents with their lengths, so that a change keeps a checksum that fits."""
     with zipfile.ZipFile(io.BytesIO(zip)) as file:
         return b"".join(struct.pack("B", len(one)) + one.encode() + struct.pack("<I", len(file.read(one))) + file.read(one) for one in file.namelist())
+
+
+def columnar(rows, classes):
+    """Needs pyarrow; without it the seeds stay as they are."""
+    try:
+        import pyarrow as pa
+        import pyarrow.feather
+        import pyarrow.parquet as pq
+    except ImportError:
+        return
+    names = pa.array(["setosa", "versicolor", None, "virginica"])
+    plain = pa.table({"length": rows[:, 0], "width": rows[:, 3].astype("f4"), "class": classes, "name": names, "large": classes == 1})
+    other = pa.table({"name": names.dictionary_encode(), "day": pa.array([1, None, -3, 4], pa.date32()), "at": pa.array([1, 2, 3, 4], pa.timestamp("ms")),
+                      "price": pa.array([1, 2, None, 4], pa.decimal128(9, 2)), "half": rows[:, 1].astype("f2"), "list": [[1], [2, 3], None, []]})
+    writers = {"plain.parquet": (plain, {"compression": "none"}), "snappy.parquet": (plain, {"compression": "snappy", "row_group_size": 2}),
+               "zstd.parquet": (other, {"compression": "zstd"}), "v2.parquet": (plain, {"data_page_version": "2.0", "compression": "gzip"}),
+               "delta.parquet": (plain.select(["class", "name"]), {"use_dictionary": False, "compression": "none",
+                                 "column_encoding": {"class": "DELTA_BINARY_PACKED", "name": "DELTA_BYTE_ARRAY"}}),
+               "split.parquet": (plain.select(["length", "width"]), {"use_dictionary": False, "use_byte_stream_split": True, "compression": "none"})}
+    for name, (table, options) in writers.items():
+        out = io.BytesIO()
+        pq.write_table(table, out, **options)
+        write("arrow", name, out.getvalue())
+    for name, table, compression in (("plain.arrow", plain, "uncompressed"), ("lz4.arrow", plain, "lz4"), ("other.arrow", other, "uncompressed")):
+        out = io.BytesIO()
+        pyarrow.feather.write_feather(table, out, compression=compression)
+        write("arrow", name, out.getvalue())
+    for name, table in (("plain.stream", plain), ("other.stream", other)):
+        out = io.BytesIO()
+        with pa.ipc.new_stream(out, table.schema) as stream:
+            stream.write_table(table, max_chunksize=2)
+        write("arrow", name, out.getvalue())
 
 
 def models(server):
