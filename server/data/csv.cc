@@ -83,13 +83,20 @@ class RecordReader {
  public:
   RecordReader(const std::vector<ColumnInfo>& columns, Plan& plan)
       : columns_(columns), plan_(plan), found_{std::vector<std::int64_t>(columns.size()), std::vector<Dictionary>(columns.size())} {
-    for (std::size_t c = 0; c < columns.size(); ++c) nominal_.push_back(columns[c].type == ColumnInfo::Type::kNominal);
+    for (const ColumnInfo& column : columns) nominal_.push_back(column.type == ColumnInfo::Type::kNominal);
+    numeric_run_.resize(columns.size());
+    for (std::size_t c = columns.size() - 1; c-- > 0;) numeric_run_[c] = nominal_[c] ? 0 : numeric_run_[c + 1] + 1;
   }
   ChunkColumns take() { return std::move(found_); }
 
-  void read(const char* p, const char* end, T* out) {
+  // `limit`: the end of the text around the record.
+  void read(const char* p, const char* end, const char* limit, T* out) {
     const std::size_t n = columns_.size();
     for (std::size_t c = 0; c < n; ++c) {
+      if (numeric_run_[c] > 0) {
+        const ScannedRun run = scan_short_decimals(p, limit, out + c, numeric_run_[c]);
+        p = run.next, c += run.n;
+      }
       const char* const next = read_cell(c, p, end, out);
       const bool last = c + 1 == n;
       if (next == end && !last) throw CellError{p, fmt::format("{} cells, but the header names {} columns", c + 1, n)};
@@ -157,6 +164,7 @@ class RecordReader {
   Plan& plan_;
   ChunkColumns found_;
   std::vector<char> nominal_;
+  std::vector<std::size_t> numeric_run_;   // numeric columns from this one on, without the last of the table
   std::string scratch_;
 };
 
@@ -261,7 +269,7 @@ class CsvParser {
       RecordReader<T> reader(meta.columns, plan);
       T* out = values.data() + static_cast<std::size_t>(chunks_[i].first_row) * width;
       for_each_record(chunks_[i], quoted_, [&](const char* p, const char* end) {
-        reader.read(p, end, out);
+        reader.read(p, end, chunks_[i].end, out);
         out += width;
       });
       found[i] = reader.take();
@@ -285,7 +293,7 @@ class CsvParser {
     std::vector<float> row(meta_.columns.size());
     try {
       for_each_record(first, quoted_, [&](const char* p, const char* end) {
-        if (end != first.end) reader.read(p, end, row.data());   // the last one may be cut off
+        if (end != first.end) reader.read(p, end, first.end, row.data());   // the last one may be cut off
       });
     } catch (const CellError&) {
       return;

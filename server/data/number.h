@@ -48,8 +48,7 @@ inline int count_digits(std::uint64_t word) {
 }
 
 // The number that the first 1 to 8 characters write, all digits: pairs, then fours, then eights are joined.
-inline std::uint32_t value_of_digits(std::uint64_t word, int count) {
-  std::uint64_t digits = (word - 0x3030303030303030) << (8 * (8 - count));
+inline std::uint32_t joined_digits(std::uint64_t digits) {   // a byte each, the first the lowest
   digits = digits * 10 + (digits >> 8);
   constexpr std::uint64_t kPairs = 0x000000FF000000FF;
   const std::uint64_t high = (digits & kPairs) * (100 + (std::uint64_t{1000000} << 32));
@@ -57,21 +56,70 @@ inline std::uint32_t value_of_digits(std::uint64_t word, int count) {
   return static_cast<std::uint32_t>((high + low) >> 32);
 }
 
+inline std::uint32_t value_of_digits(std::uint64_t word, int count) {
+  return joined_digits((word - 0x3030303030303030) << (8 * (8 - count)));
+}
+
+// Up to eight characters of [p, end), zeros behind its end.
+inline std::uint64_t load_up_to_word(const char* p, const char* end) {
+  const auto length = end - p;
+  if (length >= 8) return load_word(p);
+  std::uint64_t word = 0;
+  if (length > 0) std::memcpy(&word, p, static_cast<std::size_t>(length));
+  return word;
+}
+
+inline constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                          1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+inline constexpr std::uint64_t kWholePowersOfTen[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+// Reads the rest of a number such as 12.345, whose `before` (1 to 7) digits write `whole`; p is behind the point. At
+// most 15 digits in all: they and the power of ten are exact in float64, and one division rounds as fast_float does
+// (Clinger). False: it is another number. Writes to `found`, because a copy of it waits for its stores.
+template <class T>
+inline bool scan_decimals(std::uint64_t whole, int before, bool minus, const char* p, const char* end,
+                          ScannedNumber<T>& found) {
+  constexpr int kMostDigits = 15, kWord = 8;
+  std::uint64_t word = load_up_to_word(p, end);
+  int count = count_digits(word), decimals = count;
+  if (count == 0) return false;
+  std::uint64_t digits = whole * kWholePowersOfTen[count] + value_of_digits(word, count);
+  if (count == kWord) {
+    word = load_up_to_word(p + kWord, end);
+    count = count_digits(word), decimals += count;
+    if (before + decimals > kMostDigits) return false;
+    if (count > 0) digits = digits * kWholePowersOfTen[count] + value_of_digits(word, count);
+  }
+  const char behind = static_cast<char>(word >> (8 * (count & 7)));
+  if ((behind | 0x20) == 'e') return false;
+  const double size = static_cast<double>(static_cast<std::int64_t>(digits)) / kPowersOfTen[decimals];
+  const double value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{minus} << 63);
+  found.value = static_cast<T>(value);
+  found.next = p + decimals;
+  found.exact = static_cast<double>(found.value) == value;
+  return true;
+}
+
 // Up to seven digits are exact in float32 as well and need no rounding.
 template <class T>
 inline ScannedNumber<T> scan_number(const char* p, const char* end) {
   const bool minus = p != end && *p == '-';
   const char* const first = p + minus;
-  const auto length = end - first;
-  std::uint64_t word = 0;
-  if (length >= 8) word = load_word(first);
-  else if (length > 0) std::memcpy(&word, first, static_cast<std::size_t>(length));
+  const std::uint64_t word = load_up_to_word(first, end);
   const int count = count_digits(word);
   const char behind = static_cast<char>(word >> (8 * (count & 7)));
-  const bool short_integer = count > 0 && count < 8 && behind != '.' && (behind | 0x20) != 'e';
-  if (!short_integer) return scan_any_number<T>(p, end);
+  const bool is_short = count > 0 && count < 8;
+  ScannedNumber<T> found;   // returned by each path, so that it is written where the caller has it
+  if (is_short && behind == '.' &&
+      scan_decimals(value_of_digits(word, count), count, minus, first + count + 1, end, found))
+    return found;
+  if (!is_short || behind == '.' || (behind | 0x20) == 'e') {
+    found = scan_any_number<T>(p, end);
+    return found;
+  }
   const T value = static_cast<T>(static_cast<std::int32_t>(value_of_digits(word, count)));
-  return {minus ? -value : value, first + count, true};
+  found.value = minus ? -value : value, found.next = first + count, found.exact = true;
+  return found;
 }
 
 // A bit for each of 64 characters: whether it is a comma. By words, then as the processor has it.
@@ -139,6 +187,48 @@ ScannedRun scan_short_integers(const char* p, const char* end, T* out, std::size
       word = (word * 10 + (word >> 8)) & 0x00FF00FF;           // pairs, then fours are joined
       out[n++] = static_cast<T>(static_cast<std::int32_t>((word * 100 + (word >> 16)) & 0xFFFF));
       marks >>= length, marks >>= 1, p += length + 1;
+    }
+  }
+  return {n, p};
+}
+
+// A cell of 1 to 8 characters, behind its sign if it has one: digits, perhaps with a point among them. `word` has them
+// as its last characters, zeros before them. False: it is another one, or is not exact in T.
+template <class T>
+inline bool read_short_decimal(std::uint64_t word, int length, bool minus, T& out) {
+  constexpr std::uint64_t kPoints = 0x2E2E2E2E2E2E2E2E, kLow = 0x7F7F7F7F7F7F7F7F, kZeros = 0x3030303030303030;
+  const std::uint64_t others = word ^ kPoints;
+  const std::uint64_t points = ~(((others & kLow) + kLow) | others | kLow);   // 0x80 where a character is a point
+  int decimals = 0;
+  if (points != 0) {
+    if (--length == 0 || (points & (points - 1)) != 0) return false;
+    const std::uint64_t before = (points >> 7) - 1;
+    word = (word & ~(before << 8 | 0xFF)) | (word & before) << 8;
+    decimals = std::countl_zero(points) / 8;
+  }
+  const std::uint64_t digits = word ^ kZeros << (8 * (8 - length));
+  if (((digits | (digits + 0x0606060606060606)) & 0xF0F0F0F0F0F0F0F0) != 0) return false;
+  const double size = static_cast<double>(static_cast<std::int32_t>(joined_digits(digits))) / kPowersOfTen[decimals];
+  const double value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{minus} << 63);
+  out = static_cast<T>(value);
+  return static_cast<double>(out) == value;
+}
+
+// As scan_short_integers, of numbers such as -1.234. `limit` may be far behind the record: no cell holds a line's end.
+// Where a cell begins is known before the one in front of it is read, so the processor reads several at a time.
+template <class T>
+ScannedRun scan_short_decimals(const char* p, const char* limit, T* out, std::size_t most) {
+  std::size_t n = 0;
+  while (limit - p >= 64 + 9) {
+    std::uint64_t marks = mark_commas(p);
+    if (marks == 0) break;
+    while (marks != 0) {
+      const int cell = std::countr_zero(marks);
+      const bool minus = *p == '-';
+      const int length = cell - minus;
+      if (n == most || length < 1 || length > 8) return {n, p};
+      if (!read_short_decimal(load_word(p + minus) << (8 * (8 - length)), length, minus, out[n])) return {n, p};
+      ++n, marks >>= cell, marks >>= 1, p += cell + 1;
     }
   }
   return {n, p};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -79,6 +81,119 @@ TEST(ShortIntegers, AreNoMoreThanAsked) {
     EXPECT_EQ(run.next, text.data() + 2 * most);
     EXPECT_EQ(values[most], -1.0f);   // and nothing behind them is touched
   }
+}
+
+template <class T>
+void expect_as_by_fast_float(const std::string& text) {
+  const char *const p = text.data(), *const end = p + text.size();
+  const ScannedNumber<T> fast = scan_number<T>(p, end), right = scan_any_number<T>(p, end);
+  ASSERT_EQ(fast.next, right.next) << text;
+  if (!right.next) return;
+  ASSERT_EQ(std::memcmp(&fast.value, &right.value, sizeof(T)), 0) << text;
+  ASSERT_EQ(fast.exact, right.exact) << text;
+}
+
+void expect_both_as_by_fast_float(const std::string& text) {
+  expect_as_by_fast_float<float>(text);
+  expect_as_by_fast_float<double>(text);
+}
+
+std::string random_digits(std::mt19937& random, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += static_cast<char>('0' + random() % 10);
+  return text;
+}
+
+TEST(Decimals, AreTheBitsOfFastFloat) {
+  std::mt19937 random(3);
+  const std::vector<std::string> behind{"", ",", " ", "\r", "e3", "E-7", "e", "x", ".", ".5", "-", ",12345678,"};
+  for (int before = 0; before <= 9; ++before)
+    for (int after = 0; after <= 18; ++after)
+      for (const std::string& rest : behind)
+        for (const char* sign : {"", "-", "+", "--"})
+          for (int i = 0; i < 6; ++i)
+            expect_both_as_by_fast_float(sign + random_digits(random, before) + "." + random_digits(random, after) +
+                                         rest);
+}
+
+TEST(Decimals, OfFifteenDigitsAndOfZeroAreTheBitsOfFastFloat) {
+  for (const char* text : {"0.0",
+                           "-0.0",
+                           "-0.000000000",
+                           "9999999.99999999",
+                           "9999999.9999999",
+                           "1.00000000000000",
+                           "1.000000000000001",
+                           "0.1",
+                           "0.3",
+                           "1234567.12345678",
+                           "00.50",
+                           "0000000.1",
+                           "1.",
+                           "-1.",
+                           ".",
+                           "-.",
+                           "1..2",
+                           "1.e5",
+                           "16777217.0",
+                           "1.12345678",
+                           "1.1234567",
+                           "1.123456789"})
+    expect_both_as_by_fast_float(text);
+}
+
+// Each cell that a run reads is what scan_number makes of it, and it stops only at cells that it may leave.
+template <class T>
+void expect_run_one_by_one(const std::string& text, bool all) {
+  std::vector<T> values(text.size());
+  const char* const end = text.data() + text.size();
+  const ScannedRun run = scan_short_decimals(text.data(), end, values.data(), kNoLimit);
+  const char* p = text.data();
+  for (std::size_t i = 0; i < run.n; ++i) {
+    const auto number = scan_any_number<T>(p, end);
+    ASSERT_NE(number.next, nullptr) << text;
+    ASSERT_EQ(*number.next, ',') << text;
+    ASSERT_EQ(std::memcmp(&values[i], &number.value, sizeof(T)), 0) << text;
+    ASSERT_TRUE(number.exact) << text;
+    p = number.next + 1;
+  }
+  EXPECT_EQ(run.next, p) << text;
+  if (all) {
+    EXPECT_LT(end - p, 64 + 9) << text;
+  }
+}
+
+TEST(ShortDecimals, AreWhatTheyAreOneByOne) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (int i = 0; i < 80; ++i) {
+      const int digits = 1 + static_cast<int>(random() % 7), before = static_cast<int>(random() % 8u);
+      std::string cell = random_digits(random, digits);
+      if (before <= digits) cell.insert(static_cast<std::size_t>(before), ".");
+      text += (random() % 2 ? "-" : "") + cell + ",";
+    }
+    expect_run_one_by_one<double>(text, true);
+    expect_run_one_by_one<float>(text, false);
+  }
+}
+
+TEST(ShortDecimals, EndBeforeAnyOtherCell) {
+  for (const std::string other :
+       {"",   " ",  "-",     "--1",  "+1",   ".", "-.",  "1.2.3", "1e3",       "123456789", "?",   "'1'",      "x",
+        "1 ", " 1", "1.5\r", "1\n2", "\x80", "/", "1/5", "1:",    "\xfa.\xfa", "1.\xff",    "nan", "1.2345678"}) {
+    const std::string text = "1,-2.5,.5,5.,-0," + other + "," + std::string(100, '0');
+    std::vector<double> values(200);
+    const ScannedRun run = scan_short_decimals(text.data(), text.data() + text.size(), values.data(), kNoLimit);
+    EXPECT_EQ(run.n, 5u) << other;
+    EXPECT_EQ(values[1], -2.5);
+    EXPECT_TRUE(std::signbit(values[4]));
+  }
+  const std::string text = "0.5,0.1," + std::string(100, '0');
+  std::vector<float> values(200);
+  EXPECT_EQ(scan_short_decimals(text.data(), text.data() + text.size(), values.data(), kNoLimit).n, 1u)
+      << "0.1 is not exact in float32";
+  EXPECT_EQ(scan_short_decimals(text.data(), text.data() + text.size(), values.data(), 0).n, 0u);
 }
 
 TEST(Commas, AreMarkedEquallyByEveryMethod) {
