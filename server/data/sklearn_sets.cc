@@ -120,6 +120,25 @@ constexpr std::array kSets{
                .make = olivetti_table},
 };
 
+// What else scikit-learn fetches, and why it is not here. docs/jobs.md has the same list.
+struct AbsentSet {
+  std::string_view name, reason;
+};
+constexpr std::array kAbsent{
+    AbsentSet{"20newsgroups", "its archive has a file for each text: upload a CSV file of texts and groups"},
+    AbsentSet{"20newsgroups_vectorized",
+              "it is computed from an archive of texts: upload what scikit-learn makes of it, as libsvm"},
+    AbsentSet{"lfw_people",
+              "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
+    AbsentSet{"lfw_pairs",
+              "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
+    AbsentSet{"rcv1", "it has 103 targets in a file of their own, a table has one: upload one topic's, as libsvm"},
+    AbsentSet{"species_distributions",
+              "it is 14 maps and lists of points, no table: upload the maps' values at the points"},
+    AbsentSet{"openml",
+              "OpenML has a form of its own: {\"openml\": {\"name\", \"version\"}} or {\"openml\": {\"id\"}}"},
+};
+
 // The bytes of a member of a tar archive, in the form that all tools write short names in.
 std::optional<std::string_view> member_of_tar(std::string_view tar, std::string_view wanted) {
   constexpr std::size_t kBlock = 512, kName = 100, kSize = 124, kSizeDigits = 11;
@@ -202,6 +221,12 @@ const SklearnSet& sklearn_set(const std::string& url) {
   const std::string name = url.substr(std::min(url.size(), kScheme.size()));
   const auto found = std::ranges::find(kSets, name, &SklearnSet::name);
   if (found != kSets.end()) return *found;
+  const auto absent = std::ranges::find(kAbsent, name, &AbsentSet::name);
+  if (absent != kAbsent.end())
+    throw schema::Error(
+        ErrorCode::kInvalidValue,
+        fmt::format("'{}' is not fetched: {}; there are {}", url, absent->reason, fmt::join(sklearn_set_names(), ", ")),
+        "dataset.url.url");
   const std::vector<std::string_view> names = sklearn_set_names();
   const std::string_view nearest = schema::nearest_name(name, names);
   throw schema::Error(

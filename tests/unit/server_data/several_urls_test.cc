@@ -128,6 +128,22 @@ TEST(SklearnSets, AreKnownByNameAlone) {
   EXPECT_EQ(error.where, "dataset.url.url");
 }
 
+TEST(SklearnSets, ThatAreAbsentSayWhy) {
+  for (const auto& [name, reason] : std::map<std::string, std::string>{{"20newsgroups", "a file for each text"},
+                                                                       {"20newsgroups_vectorized", "as libsvm"},
+                                                                       {"lfw_people", "JPEG"},
+                                                                       {"lfw_pairs", "JPEG"},
+                                                                       {"rcv1", "103 targets"},
+                                                                       {"species_distributions", "14 maps"},
+                                                                       {"openml", "a form of its own"}}) {
+    const schema::Error error = error_of([&] { sklearn_set("sklearn://" + name); });
+    EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
+    EXPECT_EQ(error.where, "dataset.url.url");
+    EXPECT_THAT(error.message, testing::AllOf(HasSubstr("'sklearn://" + name + "' is not fetched"), HasSubstr(reason),
+                                              HasSubstr("there are california_housing")));
+  }
+}
+
 // A tar archive of one file.
 std::string tar(const std::string& name, const std::string& content) {
   std::string head(512, '\0');
