@@ -22,13 +22,15 @@ from sklearn.utils.estimator_checks import check_estimator
 DRAWN = "cuts are drawn among the values of all rows, those without weight too, so that leaving such rows out draws others"
 EXPECTED = {**{(name, f"check_sample_weight_equivalence_on_{kind}_data"): DRAWN for name in ("ExtraTreesClassifier", "ExtraTreesRegressor")
                for kind in ("dense", "sparse")},
+            **{("AdaBoostRegressor", f"check_sample_weight_equivalence_on_{kind}_data"): "rows are drawn by their weights; scikit-learn's own list has it, too"
+               for kind in ("dense", "sparse")},
             ("QuantileRegressor", "check_sample_weights_invariance"):   # of scikit-learn 1.4
             "half of the rows are 1 and half 2, so that many lines have the least loss, and the server finds one between them",
             ("RidgeClassifier", "check_sample_weight_equivalence_on_sparse_data"):
             "sparse rows with weights are fitted here, those without go: two makers' solvers, each to tol"}
 # Of fits that went, of all that the hook saw; by releases of scikit-learn, whose checks differ. Those before 1.6 do not say which estimator takes sparse rows, so
 # that these stay. docs/python.md has what was measured.
-LEAST_SHARE = 0.65 if RELEASE >= (1, 9) else 0.55 if RELEASE >= (1, 6) else 0.45
+LEAST_SHARE = 0.65 if RELEASE >= (1, 9) else 0.60 if RELEASE >= (1, 6) else 0.50
 LEAST_FITS = 1500
 
 

@@ -15,7 +15,7 @@ import sklearn.model_selection as stock  # noqa: E402
 from kedge.sklearn import _draws, _trees  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_diabetes, load_digits  # noqa: E402
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor  # noqa: E402
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, IsolationForest, RandomForestClassifier, RandomForestRegressor  # noqa: E402
 from sklearn.exceptions import DataConversionWarning  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
@@ -218,6 +218,16 @@ class Forests(WithServer):
         with self.assertWarnsRegex(DataConversionWarning, "A column-vector y was passed"):
             column = self.call("fit", RandomForestRegressor(3, random_state=0), self.numbers, self.number[:, None])
         np.testing.assert_array_equal(column.predict(self.numbers), flat.predict(self.numbers))
+
+    def test_a_sparse_matrix_with_indices_of_64_bits_stays(self):
+        import scipy.sparse
+        X = scipy.sparse.csr_matrix(self.digits)
+        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+        for model in (RandomForestClassifier(3), IsolationForest(n_estimators=3)):
+            said = kedge.sklearn.explain(model, X, self.digit, session=self.session)
+            self.assertFalse(said.goes)
+            if RELEASE >= (1, 6):   # which says of an estimator whether it takes sparse matrices
+                self.assertIn("indices of 64 bits", str(said))
 
     def test_missing_values_stay(self):
         X = self.X.copy()

@@ -21,13 +21,13 @@ from sklearn.cross_decomposition import PLSRegression  # noqa: E402
 from sklearn.datasets import load_diabetes  # noqa: E402
 from sklearn.decomposition import KernelPCA  # noqa: E402
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis  # noqa: E402
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier  # noqa: E402
-from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier, RandomForestRegressor, VotingClassifier  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning  # noqa: E402
 from sklearn.linear_model import (LarsCV, LassoLars, LassoLarsCV, LassoLarsIC, LinearRegression, LogisticRegression, LogisticRegressionCV,  # noqa: E402
-                                  QuantileRegressor, RANSACRegressor, Ridge, RidgeClassifierCV, RidgeCV, TheilSenRegressor)
+                                  QuantileRegressor, RANSACRegressor, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV, TheilSenRegressor)
 from sklearn.manifold import TSNE  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
-from sklearn.svm import SVR, LinearSVC  # noqa: E402
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 from sklearn.utils import all_estimators  # noqa: E402
 
@@ -132,6 +132,21 @@ class Kinds(Case):
 
 
 class Said(Case):
+    def test_a_column_of_targets_goes_with_scikit_learns_warning(self):
+        for model in (SVC(), NuSVC(), SVR(), NuSVR(), AdaBoostClassifier(random_state=0), AdaBoostRegressor(random_state=0)):
+            with self.subTest(type(model).__name__):
+                column, flat = clone(model), quietly(self.call, "fit", clone(model), self.X, self.y)
+                stock = self.said(DataConversionWarning, clone(model).fit, self.X, self.y[:, None])
+                self.assertEqual(self.said(DataConversionWarning, self.call, "fit", column, self.X, self.y[:, None]), stock)
+                np.testing.assert_array_equal(column.predict(self.X), flat.predict(self.X))
+
+    def test_two_classes_of_a_ridge_have_the_shapes_of_the_release(self):
+        for model in (RidgeClassifier(), RidgeClassifierCV()):
+            if not kedge.sklearn.explain(model, self.X, self.y == 1, session=self.session).goes:
+                continue   # RidgeClassifierCV of 1.6, with its default of None
+            mine, theirs = self.compare(model, self.X, self.y == 1)
+            self.assertEqual((mine.coef_.shape, mine.intercept_.shape), (theirs.coef_.shape, theirs.intercept_.shape))
+
     def test_fits_that_did_not_converge_say_so_in_scikit_learns_words(self):
         for model, words in ((LogisticRegression(max_iter=1), "lbfgs failed to converge"), (LogisticRegression(solver="saga", max_iter=1), "The max_iter was reached"),
                              (LogisticRegression(solver="newton-cg", max_iter=1), "newton-cg failed to converge"),

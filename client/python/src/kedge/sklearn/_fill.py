@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import column_or_1d
 
 from ..errors import KedgeError
 from ..tasks import Task
@@ -183,7 +183,7 @@ SEARCHES = (_kinds.selected_by_estimator, _kinds.sequentially_selected)   # many
 OF_TREES = (_tree, _forest, _boosting.gradient, _boosting.ada, _boosting.isolation)   # they read X as float32
 # They take y as a column, with a warning.
 OF_COLUMNS = frozenset({"HuberRegressor", "PoissonRegressor", "GammaRegressor", "TweedieRegressor", "LinearSVR", *(
-    name for name, fill in FILLED.items() if fill in (_forest, _boosting.gradient, _boosting.hist))})
+    name for name, fill in FILLED.items() if fill in (_forest, _svm, _boosting.gradient, _boosting.ada, _boosting.hist))} - {"OneClassSVM"})
 
 
 def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any) -> Plan:
@@ -266,6 +266,8 @@ def _target(estimator: Any, y: Any) -> tuple[Target | None, bool]:
 
 def _check_trees(estimator: Any, table: Table, sample_weight: Any) -> None:
     check_nearly_constant(table)
+    if table.sparse is not None and getattr(getattr(table.source, "indices", None), "dtype", None) == np.int64:
+        raise Stays("X is sparse with indices of 64 bits, which scikit-learn's trees refuse")
     if table.has_nan:
         raise Stays("X holds NaN, which the server's trees refuse")
     is_weighted = sample_weight is not None or getattr(estimator, "class_weight", None) not in (None, "balanced_subsample")
@@ -340,8 +342,7 @@ def _attributes(answer: Answer) -> Fitted:
     estimator, names = answer.estimator, answer.table.names
     name = type(estimator).__name__
     if answer.plan.is_column:
-        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), for example using ravel().",
-                      DataConversionWarning, stacklevel=2)
+        column_or_1d(answer.plan.y, warn=True)
     more = FILLED[name](answer)
     found = {attribute: _value(name, attribute, value) for attribute, value in answer.fitted.items() if not _is_property(estimator, attribute)}
     if "classes_" in found and answer.classes is not None:

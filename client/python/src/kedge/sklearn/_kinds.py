@@ -102,6 +102,8 @@ def ridge(answer: Answer) -> Fitted:
 
 def ridge_classifier(answer: Answer) -> Fitted:
     solver = {} if type(answer.estimator).__name__.endswith("CV") else ridge(answer)
+    if RELEASE < (1, 6):   # which keeps one line of coefficients where there are two classes, and predicts from it
+        solver["coef_"] = np.atleast_2d(np.asarray(answer.fitted["coef_"], np.float64))
     return {"_label_binarizer": LabelBinarizer(pos_label=1, neg_label=-1).fit(answer.classes), **solver}
 
 
