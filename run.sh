@@ -104,7 +104,7 @@ run_tests() {
   "${tests[@]}" -j "$(($(nproc) < 6 ? $(nproc) + 2 : 8))" -L 'integration|reliability' --repeat until-pass:2 "$@"
 }
 
-threaded_tests=(kedge_server_data_test kedge_server_http_test kedge_server_auth_test kedge_server_api_test)
+threaded_tests=(kedge_server_data_test kedge_server_http_test kedge_server_auth_test kedge_server_api_test kedge_comm_test)
 # Not the engine, whose sanitized build takes half an hour; its kernels run under the address sanitizer in every preset (kedge_parity_asan_test).
 quick_tests=(kedge_schemas_test kedge_metrics_test kedge_provisioning_test "${threaded_tests[@]}")
 

@@ -29,6 +29,7 @@ class Group {
 
   // Returns when every rank is here and what they bring can be read. Errors: that of end().
   const std::vector<Brought>& show(int rank, Brought brought) {
+    check();
     brought_[static_cast<std::size_t>(rank)] = std::move(brought);
     meet();
     for (const Brought& other : brought_) {
@@ -37,6 +38,11 @@ class Group {
              fmt::format("ranks make different calls: {} and {}", brought_[0].call, other.call)});
     }
     return brought_;
+  }
+
+  void check() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) throw *failure_;
   }
 
   void meet() {
@@ -91,7 +97,7 @@ class ThreadComm final : public Comm {
       for (std::size_t i = 0; i < total.size(); ++i)
         total[i] = op == IntegerOp::kSum ? sum(total[i], all[r].integers[i])
                                          : smaller_or_larger(total[i], all[r].integers[i], op);
-    group_->meet();
+    finish_sums();
     std::ranges::copy(total, values.begin());
   }
 
@@ -136,7 +142,7 @@ class ThreadComm final : public Comm {
       mine[i] = 0;
       for (const Brought& other : brought) mine[i] = sum(mine[i], other.integers[begin + i]);
     }
-    group_->meet();
+    finish_sums();
   }
 
   PartedBytes all_to_all(const PartedBytes& out) override {
@@ -153,9 +159,13 @@ class ThreadComm final : public Comm {
  private:
   std::int64_t sum(std::int64_t a, std::int64_t b) {
     std::int64_t result = 0;
-    if (__builtin_add_overflow(a, b, &result))
-      group_->end({schema::ErrorCode::kInternal, "a sum over ranks has more than 64 bits"});
+    overflows_ |= __builtin_add_overflow(a, b, &result);
     return result;
+  }
+  // Not before the meeting: what this rank has brought would be freed while others read it.
+  void finish_sums() {
+    group_->meet();
+    if (overflows_) group_->end({schema::ErrorCode::kInternal, "a sum over ranks has more than 64 bits"});
   }
   std::vector<std::int64_t> sizes_of_all(std::int64_t mine) {
     std::vector<std::int64_t> sizes;
@@ -168,6 +178,7 @@ class ThreadComm final : public Comm {
 
   const std::shared_ptr<Group> group_;   // all ranks meet in it; it goes with the last
   const int rank_;
+  bool overflows_ = false;
 };
 
 }   // namespace
