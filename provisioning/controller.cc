@@ -130,12 +130,57 @@ void Controller::note_end(const Intent& intent, const std::string& why, Swept& s
   (done ? swept.ended : swept.pending).push_back(line);
 }
 
+// The intent itself where it is alone.
+std::vector<Intent> Controller::gang_of(const Intent& intent) const {
+  if (intent.gang.empty()) return {intent};
+  std::vector<Intent> members;
+  for (Intent& other : store_.list().intents)
+    if (other.gang == intent.gang) members.push_back(std::move(other));
+  return members;
+}
+
+// A gang is wanted while all its rows are there and say that they run: the last of them to say so was what made it one.
+std::string Controller::reason_to_end_gang(const Intent& intent) const {
+  if (intent.gang.empty()) return {};
+  const std::vector<Intent> members = gang_of(intent);
+  if (std::ssize(members) < intent.nodes) return "its gang is not whole: a machine of it has ended";
+  if (!std::ranges::all_of(members, [](const Intent& member) { return member.stage == Stage::kRunning; }))
+    return "its gang is not whole: a machine of it does not run";
+  return {};
+}
+
+// Each is told to end before the first is waited for.
+bool Controller::end_all(const std::vector<Intent>& intents, const std::string& why) {
+  bool all = true;
+  for (const std::chrono::seconds limit : {std::chrono::seconds(0), times_.end_limit}) {
+    all = true;
+    for (const Intent& intent : intents) {
+      const auto fresh = store_.find(intent.id);
+      if (!fresh) continue;
+      try {
+        all = end(*fresh, why, limit) && all;
+      } catch (const ProviderError&) {   // its row stays for the sweeper
+        all = false;
+      }
+    }
+    if (all) return true;
+  }
+  return all;
+}
+
+bool Controller::end_gang(const std::string& gang, const std::string& why) {
+  return end_all(gang_of({.id = gang, .gang = gang}), why);
+}
+
 // Why the machine of a row that no process works on must end, or empty.
 std::string Controller::reason_to_end(Intent& intent) {
   if (intent.stage == Stage::kEnding) return intent.note;
   if (intent.stage == Stage::kLaunching) return "the program that rented it was killed";
   if (intent.one_job) return "the program that used it was killed";
+  if (std::string reason = reason_to_end_gang(intent); !reason.empty()) return reason;
   const std::int64_t now = clock_.unix_seconds();
+  const std::vector<Intent> members = gang_of(intent);   // which have one lease: the use of one is the use of all
+  for (const Intent& member : members) intent.lease.renewed = std::max(intent.lease.renewed, member.lease.renewed);
   switch (lease_state(intent.lease, intent.created, now)) {
     case LeaseState::kHolds:
       return {};
@@ -144,7 +189,8 @@ std::string Controller::reason_to_end(Intent& intent) {
     case LeaseState::kIdleOver:
       break;
   }
-  if (!probe_(intent).busy) return "it is not used";
+  if (std::ranges::none_of(members, [this](const Intent& member) { return probe_(member).busy; }))
+    return "it is not used";
   intent.lease.renewed = now;
   store_.put(intent);
   return {};
@@ -195,14 +241,20 @@ void Controller::sweep_provider(Provider& provider, Swept& swept) {
     if (store_.named_here(machine.name)) record(provider, machine, "there was no record of it");
     else swept.others.push_back(fmt::format("{} ({}, {})", machine.name, provider.name(), machine.detail));
   }
-  for (const Intent& intent : store_.list().intents) {
-    if (intent.offer.provider != provider.name()) continue;
-    try {
-      sweep_row(intent, swept);
-    } catch (const ProviderError& error) {
-      swept.problems.push_back(fmt::format("{}: {}", intent.id, error.what()));
+  const auto sweep_rows = [&](const auto& is_wanted) {
+    for (const Intent& intent : store_.list().intents) {
+      if (intent.offer.provider != provider.name() || !is_wanted(intent)) continue;
+      try {
+        sweep_row(intent, swept);
+      } catch (const ProviderError& error) {
+        swept.problems.push_back(fmt::format("{}: {}", intent.id, error.what()));
+      }
     }
-  }
+  };
+  sweep_rows([](const Intent&) { return true; });
+  // What ended there may have been of a gang whose other machines came before it.
+  sweep_rows(
+      [this](const Intent& intent) { return intent.stage == Stage::kRunning && !reason_to_end_gang(intent).empty(); });
 }
 
 Swept Controller::sweep() {

@@ -63,6 +63,12 @@ struct UpResult {
   std::vector<Attempt> attempts;
 };
 
+// One or more machines; those of a gang in the order of their nodes.
+struct GangResult {
+  std::vector<UpResult> members;
+  std::vector<Attempt> attempts;
+};
+
 struct Catalogue {
   std::vector<Offer> offers;
   std::vector<std::string> problems;   // of providers that did not answer, one line each
@@ -109,6 +115,10 @@ class Controller {
   // Tries offer after offer. NothingRented; kCancelled after an interrupt, when the machine has been kept or ended as
   // the user chose.
   UpResult up(const UpOptions& options);
+  // wish.nodes machines of one offer, so in one place, with one lease: all or none. As up(); an interrupt ends all.
+  GangResult up_gang(const UpOptions& options);
+  // end() for all machines of a gang, which end at the same time.
+  bool end_gang(const std::string& gang, const std::string& why);
   // true once the provider says gone and the row is removed; false when time ran out: the row stays, sweep() continues.
   bool end(Intent intent, const std::string& why, std::chrono::seconds limit);
   bool end(Intent intent, const std::string& why) { return end(std::move(intent), why, times_.end_limit); }
@@ -122,6 +132,7 @@ class Controller {
 
  private:
   struct Trial;   // one offer's way to a server, controller_up.cc
+  struct GangTrial;
   Provider* find(const std::string& name) const;
   Provider& require(const std::string& name) const;
   std::shared_ptr<void> lock(const std::string& id) const;
@@ -132,6 +143,11 @@ class Controller {
   void sweep_provider(Provider& provider, Swept& swept);
   void sweep_row(Intent intent, Swept& swept);
   std::string reason_to_end(Intent& intent);
+  std::vector<Intent> gang_of(const Intent& intent) const;
+  bool end_all(const std::vector<Intent>& intents, const std::string& why);
+  std::string reason_to_end_gang(const Intent& intent) const;
+  [[noreturn]] void nothing_rented(const UpOptions& options, const Selection& selection, const Catalogue& catalogue,
+                                   std::vector<Attempt> attempts) const;
   void note_end(const Intent& intent, const std::string& why, Swept& swept);
   std::string keep_or_end(const UpOptions& options, Intent& intent);
   void end_if_possible(const Intent& intent, const std::string& why);

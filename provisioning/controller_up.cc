@@ -6,6 +6,7 @@
 
 #include "provisioning/controller.h"
 #include "provisioning/interrupt.h"
+#include "provisioning/providers.h"
 
 namespace kedge::provisioning {
 namespace {
@@ -42,6 +43,10 @@ struct Controller::Trial {
 
   bool run();
   bool reserve(const Offer& offer);
+  std::optional<Lease> affordable(const Offer& offer, int nodes);
+  void write(const Offer& offer, const Lease& lease);
+  void keep();
+  void run_from_now();
   bool launch();
   bool rescue(const ProviderError& error);
   void clean_up_refused();
@@ -80,25 +85,43 @@ std::shared_ptr<void> Controller::lock(const std::string& id) const {
   throw schema::Error(schema::ErrorCode::kConflict, fmt::format("another kedge works on {}", id));
 }
 
-// Checks the caps and writes the intent, under a lock, so that two at once cannot both take what is left.
-bool Controller::Trial::reserve(const Offer& offer) {
-  const auto purse = controller.lock("spend");
+// The lease that the caps leave to `nodes` machines; the purse is locked.
+std::optional<Lease> Controller::Trial::affordable(const Offer& offer, int nodes) {
   std::optional<double> most = options.max_spend;
   if (options.spend_cap) {
     const double left = *options.spend_cap - controller.committed();
     most = std::min(most.value_or(left), left);
   }
-  const auto lease = most ? within_spend(options.lease, offer.price_usd_per_hour, *most) : options.lease;
-  if (!lease) {
-    failure = fmt::format("{:.2f} USD are left to spend, too little for a machine", *most);
-    return false;
-  }
-  intent = {
-      .id = controller.store_.new_id(), .offer = offer, .image = options.image, .one_job = options.one_job, .lease = *lease};
+  if (!most) return options.lease;
+  const auto lease = within_spend(options.lease, offer.price_usd_per_hour * nodes, *most);
+  if (!lease)
+    failure =
+        fmt::format("{:.2f} USD are left to spend, too little for {}", *most, nodes == 1 ? "a machine" : "a gang");
+  return lease;
+}
+
+void Controller::Trial::write(const Offer& offer, const Lease& lease) {
+  intent = {.id = controller.store_.new_id(),
+            .offer = offer,
+            .image = options.image,
+            .one_job = options.one_job,
+            .lease = lease};
   intent.created = intent.lease.renewed = controller.clock_.unix_seconds();
   intent.identity = make_identity(intent.id);
+}
+
+void Controller::Trial::keep() {
   result.lock = controller.store_.try_lock(intent.id);
   controller.store_.put(intent);
+}
+
+// Checks the caps and writes the intent, under a lock, so that two at once cannot both take what is left.
+bool Controller::Trial::reserve(const Offer& offer) {
+  const auto purse = controller.lock("spend");
+  const auto lease = affordable(offer, 1);
+  if (!lease) return false;
+  write(offer, *lease);
+  keep();
   return true;
 }
 
@@ -229,10 +252,14 @@ bool Controller::Trial::run() {
   if (!phase("boot", intent.machine, [&] { return boot(deadline); })) return false;
   if (!phase("start", intent.url(), [&] { return start(deadline); })) return false;
   throw_if_interrupted();   // at the last moment: after Ctrl-C the user decides
+  run_from_now();
+  return true;
+}
+
+void Controller::Trial::run_from_now() {
   intent.stage = Stage::kRunning;
   intent.lease.renewed = controller.clock_.unix_seconds();
   controller.store_.put(intent);
-  return true;
 }
 
 // What became of the machine, in words.
@@ -288,11 +315,127 @@ UpResult Controller::up(const UpOptions& options) {
     dead += trial.machine_failed;
     result.attempts.push_back({offer, trial.failure});
   }
-  std::string message = selection.advice.empty() ? "no machine could be had:\n" + attempts_table(result.attempts)
-                                                 : selection.advice + "\n" + attempts_table(not_tried(options.wish, selection));
+  nothing_rented(options, selection, catalogue, std::move(result.attempts));
+}
+
+void Controller::nothing_rented(const UpOptions& options, const Selection& selection, const Catalogue& catalogue,
+                                std::vector<Attempt> attempts) const {
+  std::string message = selection.advice.empty()
+                            ? "no machine could be had:\n" + attempts_table(attempts)
+                            : selection.advice + "\n" + attempts_table(not_tried(options.wish, selection));
   for (const std::string& problem : catalogue.problems) message += "  " + problem + "\n";
   message.pop_back();   // the last end of a line
-  throw NothingRented(message, result.attempts);
+  throw NothingRented(message, std::move(attempts));
+}
+
+// All machines of a gang: rows of all before the first launch, all launched before the first is waited for.
+struct Controller::GangTrial {
+  Controller& controller;
+  const UpOptions& options;
+  const Offer& offer;
+  GangResult& result;
+  std::vector<Trial> trials;
+  std::string failure;
+  bool machine_failed = false;
+  std::optional<Failure> kind;
+  std::size_t launched = 0;   // so many launches were tried
+
+  bool run();
+  bool reserve();
+  bool each(const char* name, const std::function<bool(Trial&)>& step);
+  bool give_back(const std::string& why);
+};
+
+bool Controller::GangTrial::reserve() {
+  const auto nodes = static_cast<std::size_t>(options.wish.nodes);
+  result.members = std::vector<UpResult>(nodes);
+  for (UpResult& member : result.members)
+    trials.push_back({.controller = controller,
+                      .provider = controller.require(offer.provider),
+                      .options = options,
+                      .result = member});
+  const auto purse = controller.lock("spend");
+  const auto lease = trials[0].affordable(offer, options.wish.nodes);
+  if (!lease) return failure = trials[0].failure, false;
+  for (Trial& trial : trials) {
+    trial.write(offer, *lease);
+    trial.intent.gang = trials[0].intent.id;
+    trial.intent.nodes = options.wish.nodes;
+    trial.keep();
+  }
+  return true;
+}
+
+bool Controller::GangTrial::each(const char* name, const std::function<bool(Trial&)>& step) {
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    Trial& trial = trials[i];
+    const std::string what = *name == 'l' ? describe(offer) : trial.intent.machine;
+    if (trial.phase(name, fmt::format("{} of {}: {}", i + 1, trials.size(), what), [&] { return step(trial); }))
+      continue;
+    failure = fmt::format("machine {} of {}: {}", i + 1, trials.size(), trial.failure);
+    machine_failed = trial.machine_failed;
+    kind = trial.kind;
+    return false;
+  }
+  return true;
+}
+
+// A row whose launch was never called has no machine. false: some have not ended yet.
+bool Controller::GangTrial::give_back(const std::string& why) {
+  std::vector<Intent> made;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Intent& intent = trials[i].intent;
+    if (!controller.store_.find(intent.id)) continue;
+    if (i < launched) made.push_back(intent);
+    else controller.store_.remove(intent.id);
+  }
+  return controller.end_all(made, why);
+}
+
+bool Controller::GangTrial::run() {
+  const bool are_launched = each("launch", [this](Trial& trial) {
+    ++launched;
+    return trial.launch();
+  });
+  const double deadline = controller.clock_.steady_seconds() + static_cast<double>(options.boot_limit.count());
+  if (!are_launched || !each("boot", [&](Trial& trial) { return trial.boot(deadline); }) ||
+      !each("start", [&](Trial& trial) { return trial.start(deadline); })) {
+    if (!give_back("another machine of its gang failed"))
+      failure += "\n    the others were told to end, and not all have ended: `kedge machines gc` continues with them";
+    return false;
+  }
+  throw_if_interrupted();
+  for (Trial& trial : trials) trial.run_from_now();
+  return true;
+}
+
+GangResult Controller::up_gang(const UpOptions& options) {
+  check_gang(options.wish);
+  const Catalogue catalogue = offers(options.wish);
+  const Selection selection = select(options.wish, catalogue.offers);
+  GangResult result;
+  std::set<std::string> useless;
+  int tried = 0, dead = 0;
+  for (const Offer& offer : selection.order) {
+    if (useless.contains(offer.provider)) continue;
+    if (tried++ == kMostAttempts || dead == kMostDeadMachines) break;
+    GangTrial gang{.controller = *this, .options = options, .offer = offer, .result = result};
+    try {
+      if (gang.reserve() && gang.run()) return result;
+    } catch (const schema::Error& error) {
+      const bool is_interrupt = error.code == schema::ErrorCode::kCancelled;
+      if (is_interrupt) forget_interrupt();
+      const bool is_gone = gang.give_back(is_interrupt ? "interrupted" : error.what());
+      if (!is_interrupt) throw;
+      throw schema::Error(schema::ErrorCode::kCancelled,
+                          is_gone ? "interrupted: all machines of the gang have ended"
+                                  : "interrupted: `kedge machines gc` continues with the end of the gang");
+    }
+    if (gang.kind == Failure::kAuth) useless.insert(offer.provider);
+    dead += gang.machine_failed;
+    result.attempts.push_back({offer, gang.failure});
+  }
+  nothing_rented(options, selection, catalogue, std::move(result.attempts));
 }
 
 }   // namespace kedge::provisioning

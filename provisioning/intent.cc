@@ -77,6 +77,8 @@ std::string intent_to_json(const Intent& intent) {
                               {"image", intent.image},
                               {"stage", std::string(stage_name(intent.stage))},
                               {"oneJob", intent.one_job},
+                              {"gang", intent.gang},
+                              {"nodes", intent.nodes},
                               {"machine", intent.machine},
                               {"seen", intent.seen},
                               {"address", intent.address},
@@ -98,6 +100,8 @@ Intent intent_from_json(const std::string& text) {
   intent.image = json::text(value, "image");
   intent.stage = stage_from(json::text(value, "stage"));
   intent.one_job = json::truth(value, "oneJob");
+  intent.gang = json::text(value, "gang");
+  if (!intent.gang.empty()) intent.nodes = static_cast<int>(json::number(value, "nodes"));
   intent.machine = json::text(value, "machine");
   intent.seen = json::truth(value, "seen");
   intent.address = json::text(value, "address");

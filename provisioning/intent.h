@@ -24,6 +24,9 @@ struct Intent {
   std::string image;   // of the container, where there is one
   Stage stage = Stage::kLaunching;
   bool one_job = false;   // made by `kedge run --on`: not to be kept once its client has ended
+  std::string
+      gang;        // the id of the first machine of its gang, which are rented and ended together; empty: it is alone
+  int nodes = 1;   // machines of the gang
   std::string machine;    // the provider's id; empty: not known (yet)
   bool seen = false;      // the provider has shown it: from then on "not there" means gone
   std::string address;    // host of the server, once known

@@ -28,7 +28,8 @@ enum class Market { kOnDemand, kSpotThenOnDemand, kSpot };
 struct Wish {
   std::string gpu;                   // empty: any machine will do, the cheapest
   int gpus = 1;                      // at least so many, where a GPU is requested
-  std::optional<double> max_price;   // USD an hour
+  int nodes = 1;                     // machines in one place and one network: more than one is a gang
+  std::optional<double> max_price;   // USD an hour, of one machine
   std::string region;                // a prefix of the offer's region
   std::string provider;              // empty: all that are configured
   Market market = Market::kOnDemand;

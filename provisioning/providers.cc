@@ -17,19 +17,27 @@ constexpr ProviderRow kProviders[] = {
     {"local", "a process on this machine", "kedged in this program's folder, or KEDGE_KEDGED", false, make_local},
     {"docker", "a container on this machine", "KEDGE_DOCKER, or docker or podman with an engine that answers", false,
      make_docker},
-    {"ssh", "machines that you have", "KEDGE_SSH_HOSTS (user@host,...)", false, make_ssh},
+    {"ssh", "machines that you have", "KEDGE_SSH_HOSTS (user@host,...)", false, make_ssh,
+     "each is another machine: name them as hosts of the cluster (docs/cluster.md)"},
     {"aws", "EC2 instances", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE in ~/.aws/credentials", true,
      make_aws},
-    {"runpod", "pods", "RUNPOD_API_KEY", true, make_runpod},
-    {"vastai", "machines of many hosts", "VAST_API_KEY", true, make_vastai},
+    {"runpod", "pods", "RUNPOD_API_KEY", true, make_runpod,
+     "pods share no private network; its clusters are another product"},
+    {"vastai", "machines of many hosts", "VAST_API_KEY", true, make_vastai,
+     "its machines are of many hosts, which share no private network"},
     {"lambda", "GPU machines", "LAMBDA_API_KEY", true, make_lambda},
-    {"verda", "GPU machines", "VERDA_CLIENT_ID and VERDA_CLIENT_SECRET", true, make_verda},
+    {"verda", "GPU machines", "VERDA_CLIENT_ID and VERDA_CLIENT_SECRET", true, make_verda,
+     "it names no private network of its machines"},
     {"gcp", "Compute Engine instances",
      "GOOGLE_APPLICATION_CREDENTIALS (a service account), or KEDGE_GCP_TOKEN and GOOGLE_CLOUD_PROJECT", true, make_gcp},
-    {"hyperstack", "GPU machines", "HYPERSTACK_API_KEY", true, make_hyperstack},
-    {"vultr", "GPU and compute machines", "VULTR_API_KEY", true, make_vultr},
-    {"tensordock", "machines of many hosts", "TENSORDOCK_API_TOKEN", true, make_tensordock},
-    {"scaleway", "GPU and compute instances", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID", true, make_scaleway},
+    {"hyperstack", "GPU machines", "HYPERSTACK_API_KEY", true, make_hyperstack,
+     "each machine has an environment, and so a network, of its own"},
+    {"vultr", "GPU and compute machines", "VULTR_API_KEY", true, make_vultr,
+     "a private network must be made and attached, which is not done"},
+    {"tensordock", "machines of many hosts", "TENSORDOCK_API_TOKEN", true, make_tensordock,
+     "its machines are of many hosts, which share no private network"},
+    {"scaleway", "GPU and compute instances", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID", true, make_scaleway,
+     "a private network must be made and attached, which is not done"},
     {"digitalocean", "droplets with GPUs and without", "DIGITALOCEAN_TOKEN", true, make_digitalocean},
 };
 
@@ -37,6 +45,20 @@ constexpr ProviderRow kProviders[] = {
 
 std::span<const ProviderRow> provider_rows() {
   return kProviders;
+}
+
+std::string_view why_no_gang(std::string_view provider) {
+  for (const ProviderRow& row : kProviders)
+    if (row.name == provider) return row.no_gang;
+  return {};
+}
+
+void check_gang(const Wish& wish) {
+  const std::string_view reason = wish.nodes > 1 ? why_no_gang(wish.provider) : std::string_view();
+  if (!reason.empty())
+    throw schema::Error(schema::ErrorCode::kInvalidValue,
+                        fmt::format("{} rents no gangs of {} machines: {}", wish.provider, wish.nodes, reason),
+                        "nodes");
 }
 
 std::optional<std::string> environment_variable(const std::string& name) {

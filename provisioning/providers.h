@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "provisioning/clock.h"
@@ -32,9 +33,17 @@ struct ProviderRow {
   const char* needs;                                            // variables and files that set it up
   bool by_default;                                              // offered even if the user does not name it
   ProviderFactory* make;
+  // Why several of its machines are no gang: machines of one gang reach each other at private addresses. Empty: they
+  // do.
+  const char* no_gang = "";
 };
 
 std::span<const ProviderRow> provider_rows();
+
+// ProviderRow::no_gang; empty for a provider without a row.
+std::string_view why_no_gang(std::string_view provider);
+// schema::Error when `nodes` machines are wished of a provider, named by the user, that rents no gangs.
+void check_gang(const Wish& wish);
 
 // Those that are set up; `only` (empty: all by_default) by name. schema::Error when `only` does not exist or is not set up,
 // saying where was looked.

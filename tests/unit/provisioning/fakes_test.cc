@@ -100,6 +100,42 @@ TEST_P(ScriptedProvider, EveryFaultAtEveryCallLeavesNothingBehind) {
   }
 }
 
+TEST_P(ScriptedProvider, AGangIsWholeOrNothingWithAnyFaultAtAnyCall) {
+  if (const auto reason = why_no_gang(GetParam().provider); !reason.empty())
+    GTEST_SKIP() << "rents no gangs: " << reason;
+  static constexpr int kNodes = 3;
+  const auto live = [](Bench& bench) {
+    UpOptions options = bench.options();
+    options.wish.nodes = kNodes;
+    std::size_t rented = 0;
+    try {
+      const GangResult gang = bench.controller.up_gang(options);
+      rented = gang.members.size();
+      EXPECT_EQ(bench.fake.machines.alive(), kNodes);
+      bench.controller.end_gang(gang.members[0].intent.gang, "test");
+    } catch (const schema::Error&) {
+    }
+    for (int period = 0; period < 2; ++period) {
+      bench.clock.sleep(std::chrono::seconds(180));
+      bench.controller.sweep();
+    }
+    return rented;
+  };
+  Bench undisturbed(GetParam());
+  EXPECT_EQ(live(undisturbed), static_cast<std::size_t>(kNodes));
+  expect_nothing_left(undisturbed, "no fault");
+  for (const Fault fault : {Fault::kLostReply, Fault::kServerError, Fault::kErrorAfterSuccess}) {
+    for (int call = 1; call <= undisturbed.fake.calls; ++call) {
+      Bench bench(GetParam());
+      bench.fake.fault = fault;
+      bench.fake.fault_at = call;
+      live(bench);
+      expect_nothing_left(bench,
+                          "fault " + std::to_string(static_cast<int>(fault)) + " at call " + std::to_string(call));
+    }
+  }
+}
+
 TEST_P(ScriptedProvider, AnEndThatIsAgreedToAndNotDoneIsRequestedAgain) {
   Bench bench(GetParam());
   bench.fake.machines.lies = 3;
