@@ -255,7 +255,8 @@ void patience_or_gpu(CLI::App& app, Options& options) {
 
 void wish(CLI::App& app, Options& options) {
   RentOptions& rent = options.rent;
-  app.add_option("--gpu", rent.gpu, "GPU model, such as L4; else the cheapest machine of all")->type_name("GPU");
+  app.add_option("--gpu", rent.gpu, "GPU model, such as L4, or with a number H100:8; else the cheapest machine of all")
+      ->type_name("GPU");
   app.add_option("--gpus", rent.gpus, "How many GPUs at least: 1 to 64 (default 1)")
       ->check(within(1, 64))
       ->type_name("N");
@@ -268,6 +269,10 @@ void wish_or_dry_run(CLI::App& app, Options& options) {
   wish(app, options);
   app.add_flag("--dry-run", options.rent.dry_run,
                "Show what would be tried and what would not, and why; change nothing");
+  app.add_option("--nodes", options.rent.nodes,
+                 "How many machines, 1 to 64: all or none, in one place, with one lease (default 1)")
+      ->check(within(1, 64))
+      ->type_name("N");
 }
 
 void machine_or_all(CLI::App& app, Options& options) {

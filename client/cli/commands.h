@@ -21,6 +21,7 @@ struct RentOptions {
   std::string on;                  // run --on: PROVIDER[:GPU]
   std::string gpu, region, provider, image;
   int gpus = 1;
+  int nodes = 1;                     // up --nodes: more than one is a gang
   std::optional<double> max_price;   // USD an hour
   std::optional<double> max_spend, spend_cap;   // USD: of this machine, of all
   bool spot = false, spot_only = false, dry_run = false;

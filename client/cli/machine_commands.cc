@@ -118,12 +118,52 @@ void add_row(TextTable& table, const MachineRow& row, const std::string& current
   if (!row.problem.empty()) fmt::print(stderr, "{}: {}\n", intent.id, row.problem);
 }
 
+int up_gang(const Options& options) {
+  const InterruptGuard guard;
+  const UpOptions wanted = up_options(options);
+  Rental rental(Rental::Reach::kRent, options.rent.provider, options.json);
+  check_image(wanted);
+  const GangResult gang = rental.controller.up_gang(wanted);
+  use_machine(gang.members[0].intent.id);
+  const std::int64_t now = rental.clock.unix_seconds();
+  double most = 0;
+  for (const UpResult& member : gang.members) {
+    most += cost_at_most(member.intent);
+    if (options.json) fmt::print("{}\n", intent_json(member.intent, now, member.fuse));
+    else fmt::print("{}\n", member.intent.url());
+  }
+  const std::string hidden = hidden_by_environment("this machine");
+  if (!hidden.empty()) fmt::print(stderr, "warning: {}\n", hidden);
+  if (!options.json)
+    fmt::print(stderr,
+               "{} machines, at most {:.2f} USD together. The first is the current one; `kedge down` ends them all.\n",
+               gang.members.size(), most);
+  return kSucceeded;
+}
+
+bool end_gang(Rental& rental, const Intent& intent, bool json) {
+  std::vector<std::string> ids;
+  for (const Intent& other : rental.store.list().intents)
+    if (other.gang == intent.gang) ids.push_back(other.id);
+  rental.controller.end_gang(intent.gang, "kedge down");
+  bool all = true;
+  for (const std::string& id : ids) {
+    const bool gone = !rental.store.find(id);
+    all = all && gone;
+    if (json) fmt::print("{}\n", json::write(json::ValueMap{{"id", id}, {"gone", gone}, {"gang", intent.gang}}));
+    else
+      fmt::print(stderr, "{}: {}\n", id, gone ? "ended" : "told to end, not ended yet: `kedge machines gc` continues");
+  }
+  return all;
+}
+
 }  // namespace
 
 int offers(const Options& options) { return show_selection(options, false); }
 
 int up(const Options& options) {
   if (options.rent.dry_run) return show_selection(options, true);
+  if (options.rent.nodes > 1) return up_gang(options);
   const InterruptGuard guard;
   Rental rental(Rental::Reach::kRent, options.rent.provider, options.json);
   const UpOptions wanted = up_options(options);
@@ -149,7 +189,12 @@ int up(const Options& options) {
 int down(const Options& options) {
   const InterruptGuard guard;
   Rental rental(Rental::Reach::kEverything, {}, options.json);
-  if (!options.rent.all) return end_one(rental, chosen_machine(rental, options.argument), options.json) ? kSucceeded : kFailed;
+  if (!options.rent.all) {
+    const Intent chosen = chosen_machine(rental, options.argument);
+    const bool gone =
+        chosen.gang.empty() ? end_one(rental, chosen, options.json) : end_gang(rental, chosen, options.json);
+    return gone ? kSucceeded : kFailed;
+  }
   bool all = true;
   for (const Intent& intent : rental.store.list().intents) {
     try {

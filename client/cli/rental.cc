@@ -73,10 +73,37 @@ void check_image(const provisioning::UpOptions& up) {
                         "image");
 }
 
+namespace {
+
+// "H100:8" is eight of them.
+void read_gpus(provisioning::Wish& wish) {
+  constexpr int kMost = 64;
+  const std::size_t colon = wish.gpu.find(':');
+  if (colon == std::string::npos) return;
+  const std::string number = wish.gpu.substr(colon + 1);
+  const bool is_number =
+      !number.empty() && number.size() <= 2 && number.find_first_not_of("0123456789") == std::string::npos;
+  const int gpus = is_number ? std::atoi(number.c_str()) : 0;
+  if (gpus < 1 || gpus > kMost)
+    throw schema::Error(schema::ErrorCode::kInvalidValue,
+                        fmt::format("gpu is '{}': the number after ':' must be 1 to {}", wish.gpu, kMost), "gpu");
+  wish.gpu.resize(colon);
+  wish.gpus = gpus;
+}
+
+}   // namespace
+
 provisioning::UpOptions up_options(const Options& options) {
   const RentOptions& rent = options.rent;
   provisioning::UpOptions up;
-  up.wish = {.gpu = rent.gpu, .gpus = rent.gpus, .max_price = rent.max_price, .region = rent.region, .provider = rent.provider};
+  up.wish = {.gpu = rent.gpu,
+             .gpus = rent.gpus,
+             .nodes = rent.nodes,
+             .max_price = rent.max_price,
+             .region = rent.region,
+             .provider = rent.provider};
+  read_gpus(up.wish);
+  provisioning::check_gang(up.wish);
   if (rent.spot) up.wish.market = provisioning::Market::kSpotThenOnDemand;
   if (rent.spot_only) up.wish.market = provisioning::Market::kSpot;
   up.lease.idle_s = std::llround(rent.idle_s);
@@ -122,6 +149,10 @@ std::string intent_json(const provisioning::Intent& intent, std::int64_t now, co
                                     {"costAtMostUsd", cost_at_most(intent)},
                                     {"note", intent.note}};
   if (!fuse.empty()) value.emplace_back("fuse", fuse);
+  if (!intent.gang.empty()) {
+    value.emplace_back("gang", intent.gang);
+    value.emplace_back("nodes", intent.nodes);
+  }
   return json::write(value);
 }
 

@@ -135,6 +135,28 @@ class Local(KilledClients, unittest.TestCase):
         self.assertIn("Keep it (k) or end it", err)
         return err
 
+    def test_a_gang_is_rented_and_given_back_as_one(self):
+        out, err = self.user.kedge("up", *LOCAL, "--nodes", "3")
+        self.assertEqual(len(set(out.split())), 3, out)
+        self.assertIn("3 machines", err)
+        self.assertEqual([row["nodes"] for row in self.user.rows()], [3, 3, 3])
+        self.assertIn("accuracy", self.user.kedge("run", SPEC)[0])
+        self.user.kedge("down")
+        self.assertEqual((self.user.rows(), self.user.servers()), ([], []))
+
+    def test_a_gang_whose_client_is_killed_is_swept_as_a_whole(self):
+        process = self.user.start("up", *LOCAL, "--nodes", "3")
+        wait_until(self.user.servers, "the first machine")
+        process.kill()
+        process.communicate(timeout=60)
+        wait_until(lambda: self.user.kedge("machines", "gc", code=None) and not self.user.rows(), "the end of the gang")
+        self.assertEqual(self.user.servers(), [])
+
+    def test_a_gang_is_refused_where_machines_share_no_network(self):
+        self.user.environment["VAST_API_KEY"] = "none"
+        _, err = self.user.kedge("up", "--provider", "vastai", "--nodes", "2", "--gpu", "H100:8", "--image", "x", code=1)
+        self.assertIn("vastai rents no gangs of 2 machines: its machines are of many hosts", err)
+
     def test_after_ctrl_c_a_machine_is_kept_when_one_says_so(self):
         self.assertIn("is kept", self.interrupt_on_a_terminal(b"k\n"))
         wait_until(lambda: "https://" in self.user.kedge("machines")[0], "its address")
