@@ -22,7 +22,8 @@ bool is_open(const fs::file_status& status) { return (status.permissions() & kOt
 
 // What a server, `kedged init` and the run by hand put at the top of a data directory.
 bool is_a_servers(const fs::path& entry) {
-  constexpr std::array<std::string_view, 8> kNames{"kedge.lock", "datasets", "models", "results", "tmp", "tls", "port", "lost+found"};
+  constexpr std::array<std::string_view, 9> kNames{"kedge.lock", "datasets", "models", "results",   "serving",
+                                                   "tmp",        "tls",      "port",   "lost+found"};
   const std::string name = entry.filename();
   return std::ranges::find(kNames, name) != kNames.end() || name.starts_with("kedge.db") || name.starts_with("auth.db");
 }

@@ -184,6 +184,21 @@ void model(CLI::App& app, Options& options) {
   CLI::App* push = app.add_subcommand(
       "push", "Store a model: a file of Kedge, of XGBoost (JSON, UBJSON), LightGBM (text), CatBoost (JSON) or ONNX");
   push->add_option("file", options.input, "The model's file; - reads stdin")->required()->type_name("FILE");
+  CLI::App* serving =
+      app.add_subcommand("serving", "Show or set how a model is served: questions answered together, a log");
+  serving->callback([&options] { options.action = "serving"; });
+  serving->add_option("model", options.argument, "The model's id, or a registered name")->required()->type_name("ID");
+  serving->add_option("--max-batch-rows", options.max_batch_rows, "Rows of one call of the model; 0: no bound")
+      ->type_name("ROWS");
+  serving->add_option("--max-delay-us", options.max_delay_us, "How long a question waits for others")
+      ->type_name("MICROSECONDS");
+  serving->add_option("--log-fraction", options.log_fraction, "Part of the questions that is logged; 0: none")
+      ->type_name("0..1");
+  serving->add_option("--log-max-bytes", options.log_max_bytes, "What the log may take; the newest entries stay")
+      ->type_name("BYTES");
+  CLI::App* log = app.add_subcommand("log", "Print what was logged of the questions to a model, as JSON lines");
+  log->callback([&options] { options.action = "log"; });
+  log->add_option("model", options.argument, "The model's id, or a registered name")->required()->type_name("ID");
   CLI::App* rm = app.add_subcommand("rm", "Delete models");
   rm->add_option("models", options.arguments, "Their ids")->required()->type_name("ID");
 }

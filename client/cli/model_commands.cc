@@ -82,10 +82,39 @@ const char* media_type_of(const std::string& path) {
   return path.ends_with(".json") ? "application/json" : path.ends_with(".npy") ? "application/x-npy" : "text/csv";
 }
 
+// What is not named stays as it is.
+int serving(const Model& model, const Options& options) {
+  Serving settings = model.serving();
+  if (options.max_batch_rows || options.max_delay_us || options.log_fraction || options.log_max_bytes) {
+    if (options.max_batch_rows) settings.max_batch_rows = *options.max_batch_rows;
+    if (options.max_delay_us) settings.max_delay_us = options.max_delay_us;
+    if (options.log_fraction) settings.log_fraction = *options.log_fraction;
+    if (options.log_max_bytes) settings.log_max_bytes = *options.log_max_bytes;
+    settings = model.set_serving(settings);
+  }
+  if (options.json) {
+    schema::ValueMap value{{"maxBatchRows", settings.max_batch_rows},
+                           {"maxDelayUs", settings.max_delay_us.value_or(0)}};
+    if (settings.log_fraction > 0)
+      value.emplace_back("log",
+                         schema::ValueMap{{"fraction", settings.log_fraction}, {"maxBytes", settings.log_max_bytes}});
+    return fmt::print("{}\n", schema::value_to_json(value)), kSucceeded;
+  }
+  fmt::print("rows together  {}\nwaits          {} us for others\n",
+             settings.max_batch_rows > 0 ? fmt::format("at most {}", settings.max_batch_rows) : "any number",
+             settings.max_delay_us.value_or(0));
+  if (settings.log_fraction > 0)
+    fmt::print("log            {} of the questions, {} at most\n", settings.log_fraction,
+               size_text(settings.log_max_bytes));
+  return kSucceeded;
+}
+
 }  // namespace
 
 int models(const Options& options) {
   const Session session = connect_server(options);
+  if (options.action == "serving") return serving(session.model(options.argument), options);
+  if (options.action == "log") return std::cout << session.model(options.argument).log(), kSucceeded;
   if (!options.input.empty()) {
     const Model stored = session.upload_model(read_all(options.input));
     fmt::print("{}\n", options.json ? schema::to_json(stored.info()) : stored.id());

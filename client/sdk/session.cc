@@ -121,6 +121,54 @@ void Model::download(const Take& take) const { transport_->download(model_path(i
 
 void Model::remove() const { transport_->exchange("DELETE", model_path(id_), {}, {}, "application/json"); }
 
+namespace {
+
+void read_log(Serving& serving, const schema::ValueMap& log) {
+  for (const auto& [name, field] : log) {
+    const auto* whole = std::get_if<std::int64_t>(&field.data);
+    const auto* number = std::get_if<double>(&field.data);
+    if (whole && name == "maxBytes") serving.log_max_bytes = *whole;
+    if (name == "fraction") serving.log_fraction = number ? *number : whole ? static_cast<double>(*whole) : 0;
+  }
+}
+
+Serving serving_of(const std::string& json) {
+  Serving serving;
+  const schema::Value value = schema::value_from_json(json);
+  const auto* fields = std::get_if<schema::ValueMap>(&value.data);
+  if (!fields) throw Error(schema::ErrorCode::kConnection, "the server's answer is no object");
+  for (const auto& [name, field] : *fields) {   // a newer server may have more
+    const auto* number = std::get_if<std::int64_t>(&field.data);
+    if (number && name == "maxBatchRows") serving.max_batch_rows = *number;
+    if (number && name == "maxDelayUs") serving.max_delay_us = *number;
+    const auto* log = std::get_if<schema::ValueMap>(&field.data);
+    if (log && name == "log") read_log(serving, *log);
+  }
+  return serving;
+}
+
+}   // namespace
+
+Serving Model::serving() const {
+  return serving_of(transport_->get(model_path(id_) + "/serving").body);
+}
+
+std::string Model::log() const {
+  return transport_->exchange("GET", model_path(id_) + "/log", {}, {}, "application/x-ndjson").body;
+}
+
+Serving Model::set_serving(const Serving& settings) const {
+  schema::ValueMap body{{"maxBatchRows", settings.max_batch_rows}};
+  if (settings.max_delay_us) body.emplace_back("maxDelayUs", *settings.max_delay_us);
+  if (settings.log_fraction != 0)
+    body.emplace_back("log",
+                      schema::ValueMap{{"fraction", settings.log_fraction}, {"maxBytes", settings.log_max_bytes}});
+  return serving_of(transport_
+                        ->exchange("PUT", model_path(id_) + "/serving", schema::value_to_json(body), "application/json",
+                                   "application/json")
+                        .body);
+}
+
 schema::Catalogue Session::estimators() const {
   return schema::from_json<schema::Catalogue>(transport_->get("/v1/estimators").body);
 }

@@ -185,6 +185,42 @@ awaitable<Response> transform_rows(const Api& api, Request request) {
   co_return co_await ask(api, std::move(request), "transform");
 }
 
+awaitable<Response> get_serving(const Api& api, Request request) {
+  check_query(request, {});
+  negotiate(request, {kJson});
+  auto work = [&] { return to_value(models_of(api).serving(named_model(api, request))); };
+  const schema::ValueMap settings = co_await request.peer->offload(work);
+  co_return json_answer(200, schema::value_to_json(settings));
+}
+
+// A page of another site cannot send JSON without asking first.
+awaitable<Response> set_serving(const Api& api, Request request) {
+  check_query(request, {});
+  const std::string_view type = request.field("Content-Type");
+  if (!http::is_media_type(type, kJson))
+    throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}", type, kJson),
+                "Content-Type");
+  negotiate(request, {kJson});
+  const ServingSettings settings = serving_settings_of(request.body);
+  auto work = [&] {
+    const std::string model = named_model(api, request);
+    models_of(api).set_serving(model, settings);
+    return to_value(models_of(api).serving(model));
+  };
+  const schema::ValueMap now = co_await request.peer->offload(work);
+  co_return json_answer(200, schema::value_to_json(now));
+}
+
+awaitable<Response> get_prediction_log(const Api& api, Request request) {
+  check_query(request, {});
+  negotiate(request, {kNdjson});
+  auto work = [&] { return models_of(api).log(named_model(api, request)); };
+  Response response;
+  response.body = co_await request.peer->offload(work);
+  response.content_type = kNdjson;
+  co_return response;
+}
+
 awaitable<Response> get_artifact(const Api& api, Request request) {
   check_query(request, {});
   const std::string job(request.capture("id")), name(request.capture("name"));

@@ -25,7 +25,8 @@ Handler get_info, get_index, get_docs;
 // jobs.cc
 Handler create_job, check_job, list_jobs, get_job, get_result, cancel_job;
 // models.cc
-Handler get_artifact, list_models, upload_model, get_model, delete_model, download_model, predict_rows, transform_rows;
+Handler get_artifact, list_models, upload_model, get_model, delete_model, download_model, predict_rows, transform_rows,
+    get_serving, set_serving, get_prediction_log;
 // preview.cc
 Handler preview_upload, preview_dataset;
 // registry.cc
@@ -86,6 +87,9 @@ constexpr std::array kRows{
     Row{"GET", "/v1/models/{id}", get_model, Access::kRead},
     Row{"DELETE", "/v1/models/{id}", delete_model, Access::kSubmit},
     Row{"GET", "/v1/models/{id}/download", download_model, Access::kRead},
+    Row{"GET", "/v1/models/{id}/log", get_prediction_log, Access::kRead},
+    Row{"GET", "/v1/models/{id}/serving", get_serving, Access::kRead},
+    Row{"PUT", "/v1/models/{id}/serving", set_serving, Access::kSubmit},
     Row{"POST", "/v1/models/{id}/predict", predict_rows, Access::kSubmit},
     Row{"POST", "/v1/models/{id}/transform", transform_rows, Access::kSubmit},
     Row{"GET", "/v1/registry", list_registry, Access::kRead},

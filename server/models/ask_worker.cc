@@ -29,8 +29,11 @@ bool is_readable(const engine::WorkerChannel& channel, std::chrono::milliseconds
 
 }  // namespace
 
-std::shared_ptr<void> AskWorker::ask(const std::string& tenant, std::function<schema::AskCommand()> question, Answered answered) {
-  const auto added = std::make_shared<Question>(Question{tenant, std::move(question), std::move(answered)});
+std::shared_ptr<void> AskWorker::ask(Place place, std::function<schema::AskCommand()> question, Answered answered) {
+  const std::string tenant = place.tenant;
+  const auto due = Clock::now() + place.delay;
+  const auto added =
+      std::make_shared<Question>(Question{std::move(place), due, std::move(question), std::move(answered)});
   std::shared_ptr<void> handle(nullptr, [this, added](void*) { forget(added); });
   const std::lock_guard lock(mutex_);
   if (is_closed_) throw Error(ErrorCode::kUnavailable, "the server is stopping");
@@ -68,12 +71,12 @@ AskWorker::QuestionPointer AskWorker::next() {
 
 void AskWorker::forget(const QuestionPointer& question) {
   const std::lock_guard lock(mutex_);
-  const auto mine = waiting_.find(question->tenant);
+  const auto mine = waiting_.find(question->place.tenant);
   if (mine == waiting_.end() || std::erase(mine->second, question) == 0) return;   // it has had its turn
   --n_waiting_;
   if (!mine->second.empty()) return;
   waiting_.erase(mine);
-  std::erase(turns_, question->tenant);
+  std::erase(turns_, question->place.tenant);
 }
 
 void AskWorker::loop(std::stop_token stop) {
@@ -94,12 +97,68 @@ void AskWorker::loop(std::stop_token stop) {
   end_process();
 }
 
+AskWorker::Groups AskWorker::groups() const {
+  Groups groups;
+  const auto now = Clock::now();
+  for (const auto& [tenant, questions] : waiting_)
+    for (const QuestionPointer& question : questions) {
+      const Place& place = question->place;
+      Group& group = groups.of[place.model];
+      group.due = std::min(group.due, question->due);
+      group.waiting_rows += place.rows;
+      group.is_ready |= group.due <= now || n_waiting_ >= limits_.together ||
+                        (place.max_rows > 0 && group.waiting_rows >= place.max_rows);
+      groups.due = std::min(groups.due, group.due);
+      groups.any_ready |= group.is_ready;
+    }
+  return groups;
+}
+
+AskWorker::QuestionPointer AskWorker::take_of(const std::string& tenant, Groups& groups) {
+  std::deque<QuestionPointer>& mine = waiting_.at(tenant);
+  for (auto at = mine.begin(); at != mine.end(); ++at) {
+    const Place& place = (*at)->place;
+    Group& group = groups.of.at(place.model);
+    if (group.is_full || !group.is_ready) continue;
+    if (place.max_rows > 0 && group.taken_rows > 0 && group.taken_rows + place.rows > place.max_rows) {
+      group.is_full = true;
+      continue;
+    }
+    group.taken_rows += place.rows;
+    QuestionPointer question = std::move(*at);
+    mine.erase(at);
+    --n_waiting_;
+    return question;
+  }
+  return nullptr;
+}
+
+// Tenants that have nothing which may go keep their turn.
 std::vector<AskWorker::QuestionPointer> AskWorker::take(std::unique_lock<std::mutex>& lock,
                                                         const std::stop_token& stop) {
   std::vector<QuestionPointer> taken;
-  if (n_waiting_ > 0 && limits_.delay.count() > 0)
-    changed_.wait_for(lock, stop, limits_.delay, [this] { return n_waiting_ >= limits_.together; });
-  while (n_waiting_ > 0 && taken.size() < limits_.together) taken.push_back(next());
+  Groups all;   // its names are those of questions, which wait or are taken
+  while (n_waiting_ > 0 && !stop.stop_requested()) {
+    all = groups();
+    if (all.any_ready) break;
+    changed_.wait_until(lock, stop, all.due, [this, &all] {
+      if (n_waiting_ == 0) return true;
+      const Groups now = groups();
+      return now.any_ready || now.due < all.due;
+    });
+  }
+  if (!all.any_ready || n_waiting_ == 0) return taken;
+  std::deque<std::string> passed;
+  while (!turns_.empty() && taken.size() < limits_.together) {
+    std::string tenant = std::move(turns_.front());
+    turns_.pop_front();
+    QuestionPointer question = take_of(tenant, all);
+    const bool has_more = !waiting_.at(tenant).empty();
+    if (!has_more) waiting_.erase(tenant);
+    if (has_more) (question ? turns_ : passed).push_back(std::move(tenant));
+    if (question) taken.push_back(std::move(question));
+  }
+  turns_.insert(turns_.begin(), passed.begin(), passed.end());
   return taken;
 }
 

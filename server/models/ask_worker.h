@@ -22,19 +22,29 @@ namespace kedge::server {
 struct AskLimits {
   std::size_t per_tenant = 64, total = 256;   // questions that wait for their turn
   std::size_t together = 64;                  // that are sent to the worker at a time
-  std::chrono::microseconds delay{0};         // that the first of them waits for others
+  std::chrono::microseconds delay{0};         // that a question waits for others, unless its model has another
 };
 
 // Thread safe; no call waits for an answer. A thread of this object, which owns the process, takes the questions that
 // wait, the tenants alternately and each tenant's in order, sends them and reads their answers; what comes meanwhile
-// goes next. So a busy worker is asked about many rows at once, and an idle one without delay. The process starts with
-// the first question and is replaced when it dies; of several that it was asked, each is then asked again, alone.
+// goes next. A model's questions wait until the first of them has waited for its delay, or so many rows are there as
+// may be asked together; no more rows of it go at a time, except of a question that alone has more. So a busy worker is
+// asked about many rows at once, and an idle one without delay. The process starts with the first question and is
+// replaced when it dies; of several that it was asked, each is then asked again, alone.
 class AskWorker {
  public:
   // An answer, or what went wrong: errors of the worker; kWorkerCrashed when it dies of the question; kDeadlineExceeded
   // when it takes more than a minute; kUnavailable when the process cannot be started or this object is being
   // destroyed.
   using Answered = std::function<void(schema::AnswerReport, std::exception_ptr)>;
+
+  // Whose question it is, and what it is about.
+  struct Place {
+    std::string tenant;
+    std::string model = {};                // its id; empty: a file that is to be loaded, which waits for nothing
+    std::int64_t rows = 1, max_rows = 0;   // of the question; of the model's questions together, 0: any number
+    std::chrono::microseconds delay{0};    // that it waits for others
+  };
 
   explicit AskWorker(WorkerProgram program, AskLimits limits = {}) : program_(std::move(program)), limits_(limits) {
     thread_ = std::jthread([this](std::stop_token stop) { loop(stop); });
@@ -43,11 +53,12 @@ class AskWorker {
   // object's thread. A question whose handle is destroyed before its turn is dropped, without an answer. The handle
   // must not outlive this object. Errors: kTooManyRequests when so many of the tenant's wait already, kUnavailable when
   // so many of all do.
-  std::shared_ptr<void> ask(const std::string& tenant, std::function<schema::AskCommand()> question, Answered answered);
+  std::shared_ptr<void> ask(Place place, std::function<schema::AskCommand()> question, Answered answered);
 
  private:
   struct Question {
-    std::string tenant;
+    Place place;
+    std::chrono::steady_clock::time_point due;   // it waits for others no longer
     std::function<schema::AskCommand()> command;
     Answered answered;
     std::int64_t token = 0;         // of this object's thread, as are the others
@@ -57,7 +68,21 @@ class AskWorker {
   using QuestionPointer = std::shared_ptr<Question>;   // shared by the queue, its handle and the thread that answers it
 
   void loop(std::stop_token stop);
-  QuestionPointer next();                               // under the lock, of a queue that is not empty
+  // What waits for one model, and what of it goes now.
+  struct Group {
+    std::chrono::steady_clock::time_point due = std::chrono::steady_clock::time_point::max();   // of the first
+    std::int64_t waiting_rows = 0, taken_rows = 0;
+    bool is_ready = false;   // waits no longer for others
+    bool is_full = false;    // the next one goes later, and those behind it
+  };
+  struct Groups {
+    std::map<std::string_view, Group> of;                                                       // by model
+    std::chrono::steady_clock::time_point due = std::chrono::steady_clock::time_point::max();   // of the first of all
+    bool any_ready = false;
+  };
+  Groups groups() const;                                                // under the lock, as are the next ones
+  QuestionPointer take_of(const std::string& tenant, Groups& groups);   // the first that may go; null: none may
+  QuestionPointer next();                                               // whether or not it may go; something waits
   void forget(const QuestionPointer& question);
   std::vector<QuestionPointer> take(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   void settle_all(std::vector<QuestionPointer> questions);

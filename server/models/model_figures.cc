@@ -58,6 +58,11 @@ void ModelBook::note(const std::string& model, const std::string& tenant, const 
   figures.batch_rows += call.together;
 }
 
+void ModelBook::note_dropped(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = figures_.find(model); found != figures_.end()) ++found->second.dropped;
+}
+
 std::optional<ModelFigures> ModelBook::find(const std::string& model) const {
   const std::lock_guard lock(mutex_);
   const auto found = figures_.find(model);
@@ -90,6 +95,8 @@ std::string model_text(const ModelBook& book, const std::optional<std::string>& 
   family("kedge_model_rows_total", "Rows that were answered.", [](const ModelFigures& f) { return f.rows; });
   family("kedge_model_compute_seconds_total", "Time in the model itself.",
          [](const ModelFigures& f) { return f.computed; });
+  family("kedge_model_log_dropped_total", "Questions that were to be logged, and were not.",
+         [](const ModelFigures& f) { return f.dropped; });
   out.family("kedge_model_request_seconds", "histogram", "From a question to its answer.");
   for (const ModelFigures& figures : all) out.histogram(labels_of(figures), figures.latency);
   out.family("kedge_model_batch_rows", "histogram", "Rows that a model answered in one call, for each question.");

@@ -33,6 +33,7 @@ struct ModelFigures {
   std::int64_t last_ms = 0;                 // of the last question, since 1970
   observe::Histogram latency;               // seconds
   std::array<std::uint64_t, kBatchBounds.size() + 1> batches{};   // questions by `together`, the last without a bound
+  std::uint64_t dropped = 0;                                      // that were to be logged
   std::int64_t batch_rows = 0;                                    // sum of `together`
 };
 
@@ -40,6 +41,7 @@ struct ModelFigures {
 class ModelBook {
  public:
   void note(const std::string& model, const std::string& tenant, const ModelCall& call);
+  void note_dropped(const std::string& model);   // an entry of its log
   std::optional<ModelFigures> find(const std::string& model) const;
   // Asked last first, at most `most`. tenant: of whose models; unset: of all.
   std::vector<ModelFigures> last(std::size_t most, const std::optional<std::string>& tenant) const;

@@ -15,6 +15,7 @@
 #include "server/data/tenant_bytes.h"
 #include "server/models/ask_worker.h"
 #include "server/models/model_figures.h"
+#include "server/models/serving_settings.h"
 
 namespace kedge::server {
 
@@ -73,6 +74,12 @@ class Models {
   using Answered = std::function<void(std::string, std::exception_ptr)>;
   virtual std::shared_ptr<void> ask(ModelQuestion question, Answered answered) = 0;
   virtual const ModelBook& book() const = 0;   // what was asked of each
+  // How a model is served. A change returns when it is on the disk, and holds for the next question.
+  virtual ServingSettings serving(std::string_view id) const = 0;   // complete: defaults where nothing was set
+  // Errors: kConflict when the logs of the tenant's models could take too much.
+  virtual void set_serving(const std::string& id, const ServingSettings& settings) = 0;
+  // What was logged of a model's questions: JSON lines, the oldest first.
+  virtual std::string log(const std::string& id) = 0;
   // A file that a job has left. Errors: kNotFound.
   virtual std::filesystem::path artifact(std::string_view job, std::string_view name) const = 0;
 };

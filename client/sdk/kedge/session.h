@@ -100,6 +100,15 @@ class Job {
   std::string id_;
 };
 
+// How a model is served: which of the questions that wait are answered together.
+struct Serving {
+  std::int64_t max_batch_rows = 0;                 // rows of one call of the model; 0: no bound
+  std::optional<std::int64_t> max_delay_us = {};   // that a question waits for others; unset: the server's default
+  double log_fraction = 0;                         // of the questions that are logged; 0: none are
+  std::int64_t log_max_bytes = 1 << 20;            // of the log
+  friend bool operator==(const Serving&, const Serving&) = default;
+};
+
 // A handle to a stored model. Bodies go and come as they are: CSV, JSON or NPY, named by their media types.
 class Model {
  public:
@@ -113,6 +122,10 @@ class Model {
   std::string download() const;   // the file, for Session::upload_model() on another server
   void download(const Take& take) const;
   void remove() const;            // jobs that have opened the model go on with it
+  Serving serving() const;        // how its questions are answered
+  // On the disk when it returns; what is not set gets its default. Error{kInvalidValue} names the field.
+  Serving set_serving(const Serving& settings) const;
+  std::string log() const;   // what was logged of its questions: JSON lines, the oldest first
 
  private:
   std::shared_ptr<Transport> transport_;   // shared: a model may outlive its session

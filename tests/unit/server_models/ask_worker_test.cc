@@ -28,7 +28,8 @@ class AskWorkerTest : public testing::Test {
   std::filesystem::path gate() const { return dir_ / "gate"; }
   void open_gate() { std::ofstream(gate()) << '\n'; }
 
-  void ask(AskWorker& worker, const std::string& tenant, const std::string& body) {
+  void ask(AskWorker& worker, const std::string& tenant, const std::string& body, AskWorker::Place place = {}) {
+    place.tenant = tenant;
     auto question = [body] { return schema::AskCommand{.modelPath = "a model", .output = "predict", .body = body}; };
     auto note = [this](schema::AnswerReport report, std::exception_ptr error) {
       {
@@ -37,7 +38,7 @@ class AskWorkerTest : public testing::Test {
       }
       waiter_.touch();
     };
-    handles_.push_back(worker.ask(tenant, question, note));
+    handles_.push_back(worker.ask(std::move(place), question, note));
   }
   // Waits until the worker has the first question, which is in no queue then.
   void ask_first(AskWorker& worker) {
@@ -53,7 +54,7 @@ class AskWorkerTest : public testing::Test {
       }
       waiter_.touch();
     };
-    handles_.push_back(worker.ask("first", question, note));
+    handles_.push_back(worker.ask({.tenant = "first"}, question, note));
     ASSERT_TRUE(waiter_.until([&] { return has_begun.load(); }));
   }
   std::vector<std::string> told(std::size_t count) {
@@ -114,6 +115,49 @@ TEST_F(AskWorkerTest, DropsAQuestionThatIsGivenUp) {
   ask(worker, "alice", "a2");   // its place is free
   open_gate();
   EXPECT_THAT(told(3), ElementsAre("first", "b1", "a2"));
+  handles_.clear();
+}
+
+// The fake worker answers in the order of what it gets, so the order says what was sent together.
+TEST_F(AskWorkerTest, SendsNoMoreRowsOfAModelTogetherThanItsBound) {
+  AskWorker worker(program());
+  ask_first(worker);
+  const AskWorker::Place bounded{.model = "a", .rows = 2, .max_rows = 4};
+  for (const char* body : {"a1", "a2", "a3"}) ask(worker, "alice", body, bounded);
+  ask(worker, "alice", "b1", {.model = "b"});
+  open_gate();
+  EXPECT_THAT(told(5), ElementsAre("first", "a1", "a2", "b1", "a3"));
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, SendsAQuestionOfMoreRowsThanTheBoundAlone) {
+  AskWorker worker(program());
+  ask_first(worker);
+  const AskWorker::Place small{.model = "a", .max_rows = 4}, large{.model = "a", .rows = 9, .max_rows = 4};
+  ask(worker, "alice", "large", large), ask(worker, "alice", "small", small);
+  ask(worker, "alice", "b1", {.model = "b"});
+  open_gate();
+  EXPECT_THAT(told(4), ElementsAre("first", "large", "b1", "small"));
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, LetsAModelWaitForOthersWithoutDelayingAnother) {
+  open_gate();
+  AskWorker worker(program());
+  const AskWorker::Place patient{.model = "a", .max_rows = 2, .delay = std::chrono::hours(1)};
+  ask(worker, "alice", "a1", patient);
+  ask(worker, "alice", "b1", {.model = "b"});
+  EXPECT_THAT(told(1), ElementsAre("b1"));
+  ask(worker, "bob", "a2", patient);   // so many rows as the model takes are there
+  EXPECT_THAT(told(3), ElementsAre("b1", "a1", "a2"));
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, AsksWhenTheDelayIsOver) {
+  open_gate();
+  AskWorker worker(program());
+  ask(worker, "alice", "a1", {.model = "a", .delay = std::chrono::milliseconds(20)});
+  EXPECT_THAT(told(1), ElementsAre("a1"));
   handles_.clear();
 }
 

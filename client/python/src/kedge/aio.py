@@ -140,6 +140,15 @@ class Model:
     async def members(self) -> list[tuple[str, Any]]:
         return await _on_thread(self._model.members)
 
+    async def serving(self) -> dict[str, Any]:
+        return await _on_thread(self._model.serving)
+
+    async def set_serving(self, *, max_batch_rows: int | None = None, max_delay_us: int | None = None, log: dict[str, Any] | None = None) -> dict[str, Any]:
+        return await _on_thread(self._model.set_serving, max_batch_rows=max_batch_rows, max_delay_us=max_delay_us, log=log)
+
+    async def log(self) -> list[dict[str, Any]]:
+        return await _on_thread(self._model.log)
+
     async def remove(self) -> None:
         await _on_thread(self._model.remove)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 NPY, CSV, MODEL = "application/x-npy", "text/csv", "application/vnd.kedge.model"
+NDJSON = "application/x-ndjson"
 OPEN_MODEL = MODEL + "+zip"
 MOST_OF_HEADER = 1 << 16   # bytes of a .npy before its numbers
 EXPECTED = "expected_value"
@@ -109,6 +110,24 @@ class Model:
                 raise KedgeError("INVALID_VALUE", f"the open form has version {description['version']}, this client reads version 1", "version")
             places = {one.filename: one for one in file.infolist()}
         return [(member["name"], _array_in(content, places[member["file"]]) if "file" in member else member["value"]) for member in description["state"]]
+
+    def serving(self) -> dict[str, Any]:
+        """How the questions to the model are answered: maxBatchRows, maxDelayUs, and log where some are logged."""
+        found: dict[str, Any] = self._transport.call(Call("GET", self._path("/serving"))).json()
+        return found
+
+    def set_serving(self, *, max_batch_rows: int | None = None, max_delay_us: int | None = None, log: dict[str, Any] | None = None) -> dict[str, Any]:
+        """max_batch_rows: rows of waiting questions that the model is asked in one go, 0 for any number; max_delay_us: how long a question waits for
+        others; log: {"fraction": 0.01, "maxBytes": 1048576}, the questions that log() shows. What is None gets the server's default. On the disk when this returns. Raises KedgeError, which names the field."""
+        wanted = {"maxBatchRows": max_batch_rows, "maxDelayUs": max_delay_us, "log": log}
+        body = json.dumps({name: value for name, value in wanted.items() if value is not None}).encode()
+        now: dict[str, Any] = self._transport.call(Call("PUT", self._path("/serving"), body, content_type=JSON)).json()
+        return now
+
+    def log(self) -> list[dict[str, Any]]:
+        """What was logged of the questions to the model, the oldest first: time, output, input, answer or error."""
+        lines = self._transport.call(Call("GET", self._path("/log"), accept=NDJSON)).body
+        return [json.loads(line) for line in lines.splitlines()]
 
     def remove(self) -> None:
         """Jobs that have opened the model go on with it."""
