@@ -35,7 +35,7 @@ ALLOWED = {
     "server/observe": ["schemas", "server/http", "server/jobs/job_observer.h"],
     "server/store": ["schemas", "crypto", "engine/core", "engine/faults", "server/data/inline_data.h"],
     "server/jobs": ["schemas", "crypto", "engine", "server/data", "server/store"],
-    "server/models": ["schemas", "engine", "server/data/tenant_bytes.h", "server/jobs", "server/observe/exposition.h"],
+    "server/models": ["schemas", "crypto/random.h", "engine", "server/data/tenant_bytes.h", "server/jobs", "server/observe/exposition.h", "server/store/clock.h"],
     "server/api": ["schemas", "crypto", "engine", "server"],
     "server": ["schemas", "crypto", "engine", "server"],
     "provisioning": ["schemas", "crypto", "transfer", "provisioning"],
