@@ -68,6 +68,8 @@ ROWS = {
     "trees": ("fit of ExtraTreesClassifier(100)", "5,000 x 20", classes, fits(ExtraTreesClassifier(random_state=0))),
     "regressor": ("fit of RandomForestRegressor(100)", "5,000 x 20", numbers, fits(RandomForestRegressor(random_state=0))),
     "search": ("GridSearchCV of 9 forests, 3 folds, refit", "5,000 x 20", classes, fits(GridSearchCV(RandomForestClassifier(random_state=0), FORESTS, cv=3))),
+    "large search": ("GridSearchCV of 9 forests, 3 folds, refit", "20,000 x 30", lambda: classes(20_000, 30),
+                     fits(GridSearchCV(RandomForestClassifier(random_state=0), FORESTS, cv=3))),
     "digits": ("GridSearchCV of 40 pipelines (scaler, PCA, neighbours), 5 folds, refit", "digits", digits,
                fits(GridSearchCV(make_pipeline(StandardScaler(), PCA(random_state=0), KNeighborsClassifier()), STEPS))),
     "scores": ("cross_val_score of a forest, 5 folds", "5,000 x 20", classes, calls("cross_val_score", cross_val_score, RandomForestClassifier(random_state=0))),
