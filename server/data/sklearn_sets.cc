@@ -8,11 +8,12 @@
 #include <array>
 #include <charconv>
 #include <fstream>
-#include <optional>
 
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 #include "server/data/mat_file.h"
+#include "server/data/newsgroups.h"
+#include "server/data/tar_reader.h"
 #include "server/data/upload_decoder.h"
 
 namespace kedge::server {
@@ -85,7 +86,26 @@ void olivetti_table(std::string_view file, const std::function<void(std::string_
   }
 }
 
+using Write = std::function<void(std::string_view)>;
+
+// One archive, three tables: fetch_20newsgroups() has the training set by default.
+constexpr SklearnSet newsgroups(std::string_view name, void (*make)(std::string_view file, const Write& write)) {
+  return {.name = name,
+          .address = "/files/5975967",
+          .file = "20news-bydate.tar.gz",
+          .sha256 = "8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+          .member = "",
+          .header = "",
+          .make = make};
+}
+
 constexpr std::array kSets{
+    newsgroups("20newsgroups",
+               [](std::string_view file, const Write& write) { newsgroups_table(file, "train", write); }),
+    newsgroups("20newsgroups_all",
+               [](std::string_view file, const Write& write) { newsgroups_table(file, "all", write); }),
+    newsgroups("20newsgroups_test",
+               [](std::string_view file, const Write& write) { newsgroups_table(file, "test", write); }),
     SklearnSet{.name = "california_housing",
                .address = "/files/5976036",
                .file = "cal_housing.tgz",
@@ -125,9 +145,9 @@ struct AbsentSet {
   std::string_view name, reason;
 };
 constexpr std::array kAbsent{
-    AbsentSet{"20newsgroups", "its archive has a file for each text: upload a CSV file of texts and groups"},
-    AbsentSet{"20newsgroups_vectorized",
-              "it is computed from an archive of texts: upload what scikit-learn makes of it, as libsvm"},
+    AbsentSet{
+        "20newsgroups_vectorized",
+        "it is counts of the words of sklearn://20newsgroups: take that, and CountVectorizer before the estimator"},
     AbsentSet{"lfw_people",
               "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
     AbsentSet{"lfw_pairs",
@@ -138,21 +158,6 @@ constexpr std::array kAbsent{
     AbsentSet{"openml",
               "OpenML has a form of its own: {\"openml\": {\"name\", \"version\"}} or {\"openml\": {\"id\"}}"},
 };
-
-// The bytes of a member of a tar archive, in the form that all tools write short names in.
-std::optional<std::string_view> member_of_tar(std::string_view tar, std::string_view wanted) {
-  constexpr std::size_t kBlock = 512, kName = 100, kSize = 124, kSizeDigits = 11;
-  while (tar.size() >= kBlock && tar[0] != '\0') {
-    const std::string_view name = tar.substr(0, std::min(tar.find('\0'), kName)),
-                           digits = tar.substr(kSize, kSizeDigits);
-    std::size_t size = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size, 8);
-    if (error != std::errc() || size > tar.size() - kBlock) return std::nullopt;
-    if (name == wanted || name.substr(std::min<std::size_t>(name.size(), 2)) == wanted) return tar.substr(kBlock, size);
-    tar.remove_prefix(std::min(tar.size(), kBlock + (size + kBlock - 1) / kBlock * kBlock));
-  }
-  return std::nullopt;
-}
 
 class Csv {
  public:
@@ -187,19 +192,22 @@ void unpack(const SklearnSet& set, std::string_view file, const UploadDecoder::S
 }
 
 void write_member(const SklearnSet& set, std::string_view file, Csv& csv) {
-  constexpr std::size_t kMostArchive = std::size_t{64} << 20;   // those that are archives are small
-  std::string archive;
-  unpack(set, file, [&](std::string_view piece) {
-    require(archive.size() + piece.size() <= kMostArchive, ErrorCode::kDatasetCorrupt,
-            "{}: an archive of more than {} bytes", set.file, kMostArchive);
-    archive += piece;
-  });
-  std::optional<std::string_view> text = member_of_tar(archive, set.member);
-  require(text.has_value(), ErrorCode::kDatasetCorrupt, "{}: it has no file {}", set.file, set.member);
-  while (!text->empty()) {
-    const std::size_t end = std::min(text->find('\n'), text->size());
-    std::string_view line = text->substr(0, end);
-    text->remove_prefix(std::min(end + 1, text->size()));
+  constexpr std::size_t kMostText = std::size_t{64} << 20;   // those that come in archives are small
+  std::string member;
+  bool is_there = false;
+  const auto wants = [&](std::string_view name) { return !is_there && (is_there = name == set.member); };
+  const auto content = [&](std::string_view piece) {
+    require(member.size() + piece.size() <= kMostText, ErrorCode::kDatasetCorrupt, "{}: {} has more than {} bytes",
+            set.file, set.member, kMostText);
+    member += piece;
+  };
+  read_tar(set.file, file, {.wants = wants, .content = content});
+  require(is_there, ErrorCode::kDatasetCorrupt, "{}: it has no file {}", set.file, set.member);
+  std::string_view text = member;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty()) csv.write(set.rewrite(line) + "\n");
   }

@@ -123,14 +123,15 @@ TEST(SklearnSets, AreKnownByNameAlone) {
             "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771");
   const schema::Error error = error_of([] { sklearn_set("sklearn://covtyp"); });
   EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
-  EXPECT_THAT(error.message,
-              HasSubstr("did you mean 'covtype'?; there are california_housing, covtype, kddcup99, kddcup99_full"));
+  EXPECT_THAT(
+      error.message,
+      HasSubstr(
+          "did you mean 'covtype'?; there are 20newsgroups, 20newsgroups_all, 20newsgroups_test, california_housing"));
   EXPECT_EQ(error.where, "dataset.url.url");
 }
 
 TEST(SklearnSets, ThatAreAbsentSayWhy) {
-  for (const auto& [name, reason] : std::map<std::string, std::string>{{"20newsgroups", "a file for each text"},
-                                                                       {"20newsgroups_vectorized", "as libsvm"},
+  for (const auto& [name, reason] : std::map<std::string, std::string>{{"20newsgroups_vectorized", "CountVectorizer"},
                                                                        {"lfw_people", "JPEG"},
                                                                        {"lfw_pairs", "JPEG"},
                                                                        {"rcv1", "103 targets"},
@@ -140,7 +141,7 @@ TEST(SklearnSets, ThatAreAbsentSayWhy) {
     EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
     EXPECT_EQ(error.where, "dataset.url.url");
     EXPECT_THAT(error.message, testing::AllOf(HasSubstr("'sklearn://" + name + "' is not fetched"), HasSubstr(reason),
-                                              HasSubstr("there are california_housing")));
+                                              HasSubstr("there are 20newsgroups, 20newsgroups_all")));
   }
 }
 
