@@ -16,6 +16,7 @@
 #include "server/data/fetch_url.h"
 #include "server/data/hugging_face.h"
 #include "server/data/object_store.h"
+#include "server/data/rcv1.h"
 #include "server/data/sklearn_sets.h"
 #include "server/data/source_steps.h"
 #include "server/data/sources.h"
@@ -47,7 +48,7 @@ bool names_one_file(const schema::UrlRef& ref) {
   if (is_sklearn_url(ref.url)) {
     engine::require(same_ignoring_case(ref.format, "csv"), ErrorCode::kInvalidValue,
                     "url: format is '{}', a set of scikit-learn's has its own and needs none", ref.format);
-    return !sklearn_set(ref.url).name.empty();
+    return is_rcv1_url(ref.url) ? !rcv1_set(ref.url).topic.empty() : !sklearn_set(ref.url).name.empty();
   }
   if (!is_url_pattern(ref.url)) {
     split_url(ref.url);

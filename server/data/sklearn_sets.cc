@@ -152,7 +152,6 @@ constexpr std::array kAbsent{
               "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
     AbsentSet{"lfw_pairs",
               "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
-    AbsentSet{"rcv1", "it has 103 targets in a file of their own, a table has one: upload one topic's, as libsvm"},
     AbsentSet{"species_distributions",
               "it is 14 maps and lists of points, no table: upload the maps' values at the points"},
     AbsentSet{"openml",
@@ -222,6 +221,7 @@ bool is_sklearn_url(std::string_view url) {
 std::vector<std::string_view> sklearn_set_names() {
   std::vector<std::string_view> names;
   for (const SklearnSet& set : kSets) names.push_back(set.name);
+  names.insert(names.end(), {"rcv1/TOPIC", "rcv1_test/TOPIC", "rcv1_train/TOPIC"});   // rcv1.h
   return names;
 }
 

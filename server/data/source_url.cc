@@ -13,6 +13,7 @@
 #include "server/data/join_tables.h"
 #include "server/data/mapped_text.h"
 #include "server/data/object_store.h"
+#include "server/data/rcv1.h"
 #include "server/data/sklearn_sets.h"
 #include "server/data/source_steps.h"
 #include "server/data/url_pattern.h"
@@ -257,11 +258,15 @@ AcquiredDataset acquire_addresses(const UrlRef& ref, const std::string& key, con
   return acquired;
 }
 
+std::string sklearn_host(const UrlRef& ref, const SourceContext& context) {
+  const ObjectStore* const mirror = store_of(context.options.stores, ref.url);
+  return mirror && !mirror->endpoint.empty() ? mirror->endpoint : "https://ndownloader.figshare.com";
+}
+
 // A set of scikit-learn's: one file with a known digest, made a table with names.
 AcquiredDataset acquire_sklearn_set(const UrlRef& ref, const std::string& key, const SourceContext& context) {
   const SklearnSet& set = sklearn_set(ref.url);
-  const ObjectStore* const mirror = store_of(context.options.stores, ref.url);
-  const std::string host = mirror && !mirror->endpoint.empty() ? mirror->endpoint : "https://ndownloader.figshare.com";
+  const std::string host = sklearn_host(ref, context);
   const RemovedFile packed{context.store.temporary_path()};
   const FetchRequest request{.what = std::string(set.file),
                              .url = host + std::string(set.address),
@@ -289,6 +294,69 @@ AcquiredDataset acquire_sklearn_set(const UrlRef& ref, const std::string& key, c
   return acquired;
 }
 
+// The files of rcv1, one after another: the topics first, so that a wrong topic costs no other download.
+class Rcv1 {
+ public:
+  Rcv1(const UrlRef& ref, const SourceContext& context) : ref_(ref), context_(context), set_(rcv1_set(ref.url)) {}
+
+  std::string digest() const { return ref_.sha256.empty() ? rcv1_digest(set_) : ref_.sha256; }
+
+  void make(AcquiredDataset& acquired) {
+    const RemovedFile topics{context_.store.temporary_path()};
+    fetch(kRcv1Topics, topics, acquired);
+    const Rcv1Labels labels(MappedText(topics.path).text(), set_.topic);
+    const RemovedFile text{context_.store.temporary_path()};
+    Rcv1Text rows(text.path, labels, context_.options.max_download_bytes);
+    for (const Rcv1File& file : set_.vectors) {
+      const RemovedFile vectors{context_.store.temporary_path()};
+      fetch(file, vectors, acquired);
+      const Stopwatch convert;
+      rows.add(file.name, MappedText(vectors.path).text());
+      acquired.parse_seconds += convert.seconds();
+    }
+    engine::require(ref_.sha256.empty() || same_ignoring_case(rcv1_digest(digests_), ref_.sha256),
+                    schema::ErrorCode::kDatasetCorrupt, "'{}': the SHA-256 of its files is {}, must be {}", ref_.url,
+                    rcv1_digest(digests_), ref_.sha256);
+    const Stopwatch parse;
+    rows.finish();
+    parse_file(
+        text.path, "libsvm",
+        {.source = "rcv1", .output = acquired.path, .describe = describe(ref_), .parallel = parse_options(context_)},
+        context_);
+    acquired.parse_seconds += parse.seconds();
+    acquired.cold = true;
+  }
+
+ private:
+  void fetch(const Rcv1File& file, const RemovedFile& to, AcquiredDataset& acquired) {
+    const FetchRequest request{.what = std::string(file.name),
+                               .url = sklearn_host(ref_, context_) + std::string(file.address),
+                               .expected = ref_.sha256.empty() ? std::string(file.sha256) : "",
+                               .trace = context_.trace};
+    const auto progress = [&](std::int64_t done, std::int64_t) { download_progress(context_.emit)(came_ + done, 0); };
+    const Stopwatch download;
+    const Fetched fetched = context_.fetcher.to_file(request, to.path, progress, context_.stop);
+    acquired.download_seconds += download.seconds();
+    came_ += fetched.bytes;
+    digests_.push_back(fetched.digest);
+  }
+
+  const UrlRef& ref_;
+  const SourceContext& context_;
+  const Rcv1Set set_;
+  std::vector<std::string> digests_;
+  std::int64_t came_ = 0;
+};
+
+AcquiredDataset acquire_rcv1(const UrlRef& ref, const std::string& key, const SourceContext& context) {
+  Rcv1 rcv1(ref, context);
+  const std::string file = file_name(ref, rcv1.digest(), context);
+  AcquiredDataset acquired{.path = context.store.path(file)};
+  acquired.hold = context.store.ensure(file, [&] { rcv1.make(acquired); }, context.stop);
+  context.store.index().put(key, {file, ""});
+  return acquired;
+}
+
 }  // namespace
 
 bool is_columnar(const UrlRef& ref) {
@@ -304,6 +372,7 @@ bool is_columnar(const UrlRef& ref) {
 AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const SourceContext& context) {
   if (is_hub_url(ref.url) || (is_object_url(ref.url) && is_pattern(split_object_url(ref.url))))
     return acquire_files(ref, key, context);
+  if (is_rcv1_url(ref.url)) return acquire_rcv1(ref, key, context);
   if (is_sklearn_url(ref.url)) return acquire_sklearn_set(ref, key, context);
   if (!is_object_url(ref.url) && is_url_pattern(ref.url)) return acquire_addresses(ref, key, context);
   const auto known = context.store.find(key);
