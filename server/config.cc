@@ -417,8 +417,10 @@ std::string manual() {
 std::map<std::string, Values> parse_flags(const std::vector<std::string>& arguments, std::string& config_file,
                                           std::string& print) {
   CLI::App app{"The Kedge server: runs scikit-learn pipelines that clients describe.", "kedged"};
-  app.footer("kedged init makes a certificate and a token; kedged token create|list|revoke keeps the tokens.\n"
-             "Each setting is also read from KEDGE_NAME and from the TOML file of --config.");
+  app.footer(
+      "kedged init makes a certificate and a token; kedged token create|list|revoke keeps the tokens.\n"
+      "kedged check-cluster starts the ranks of a cluster, compares them and measures the lines between them.\n"
+      "Each setting is also read from KEDGE_NAME and from the TOML file of --config.");
   std::map<std::string, Values> given;
   bool show_version = false, show_manual = false;
   app.add_flag("--version", show_version, "print the version");

@@ -26,6 +26,7 @@
 #include "server/api/api.h"
 #include "server/auth/authenticator.h"
 #include "server/auth/token_store.h"
+#include "server/cluster_check.h"
 #include "server/config.h"
 #include "server/config_stores.h"
 #include "server/http/server.h"
@@ -339,6 +340,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
 int run(const std::vector<std::string>& arguments) {
   keep_new_files_private();
   if (const auto code = run_admin_command(arguments, environment)) return *code;
+  if (const auto code = run_cluster_check(arguments, environment)) return *code;
   Config config;
   try {
     config = load_config(arguments, environment);

@@ -261,11 +261,21 @@ void uploads(CLI::App& app, Options& options) {
   app.add_option("--delete", options.forget, "Forget this upload")->type_name("NAME");
 }
 
-void patience_or_gpu(CLI::App& app, Options& options) {
+void checks(CLI::App& app, Options& options) {
   duration(app, "--wait", options.wait_s, {.least = 0, .most = 3600, .bare = 1},
            "How long to wait for a device while the server still looks for them");
-  app.add_flag("--gpu", options.gpu,
-               "Ask no server: compare what the GPU of this machine computes with what its CPU does, in a minute");
+  CLI::Option* const gpu =
+      app.add_flag("--gpu", options.gpu,
+                   "Ask no server: compare what the GPU of this machine computes with what its CPU does, in a minute");
+  CLI::Option* const cluster =
+      app.add_flag("--cluster", options.cluster,
+                   "Ask no server: start a group of ranks as kedged does, compare their machines and versions, and "
+                   "measure the lines between them")
+          ->excludes(gpu);
+  app.add_option("--config", options.file,
+                 "With --cluster: the file of kedged's settings (default: KEDGE_CONFIG and KEDGE_CLUSTER_...)")
+      ->type_name("FILE")
+      ->needs(cluster);
 }
 
 void wish(CLI::App& app, Options& options) {

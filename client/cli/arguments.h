@@ -21,7 +21,7 @@ void rows(CLI::App& app, Options& options);
 void estimator_name(CLI::App& app, Options& options);
 void shown_data(CLI::App& app, Options& options);
 void uploads(CLI::App& app, Options& options);
-void patience_or_gpu(CLI::App& app, Options& options);
+void checks(CLI::App& app, Options& options);
 
 void wish(CLI::App& app, Options& options);
 void wish_or_dry_run(CLI::App& app, Options& options);

@@ -59,6 +59,7 @@ struct Options {
   bool man = false;            // help --man
   double wait_s = 10;          // doctor --wait
   bool gpu = false;            // doctor --gpu
+  bool cluster = false;        // doctor --cluster; `file` is its --config
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "client/cli/cluster_doctor.h"
 #include "client/cli/gpu_doctor.h"
 #include "client/cli/target.h"
 #include "kedge/session.h"
@@ -133,6 +134,7 @@ schema::ServerInfo info_with_devices(const Session& session, double patience_s) 
 
 int doctor(const Options& options) {
   if (options.gpu) return gpu_doctor(options);
+  if (options.cluster) return cluster_doctor(options);
   if (!options.json) fmt::print("server   {}\n", server_url(options));
   const schema::ServerInfo info = info_with_devices(connect_server(options), options.wait_s);
   const bool is_usable = has_device(info);

@@ -30,6 +30,13 @@ class LoadedMpi final : public MpiComm {
     return message.text;
   }
   void finish() override { mpi_.close(); }
+  void exchange(int other, std::span<const std::byte> out, std::span<std::byte> in) override {
+    std::vector<std::int64_t> out_sizes(static_cast<std::size_t>(size_)), in_sizes = out_sizes;
+    out_sizes[static_cast<std::size_t>(other)] = length(out);
+    in_sizes[static_cast<std::size_t>(other)] = length(in);
+    checked(
+        [&](MpiMessage* m) { return mpi_.all_to_all(out.data(), out_sizes.data(), in.data(), in_sizes.data(), m); });
+  }
 
   void all_reduce(std::span<std::int64_t> values, IntegerOp op) override {
     const MpiReduction reduction = op == IntegerOp::kSum ? kMpiSum : op == IntegerOp::kMin ? kMpiMin : kMpiMax;

@@ -1,8 +1,10 @@
 // Ranks that are processes, started by mpirun, srun or another launcher of MPI.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/comm/comm.h"
@@ -12,6 +14,8 @@ namespace kedge::engine {
 class MpiComm : public Comm {
  public:
   virtual std::string library() const = 0;   // "Open MPI v4.1.4, ..."
+  // Of two ranks alone: sends `out` to the other and fills `in` from it. Both know both sizes; one may be 0.
+  virtual void exchange(int other, std::span<const std::byte> out, std::span<std::byte> in) = 0;
   virtual void finish() = 0;                 // leaves MPI in order: when every rank calls it, the launcher ends with 0
 };
 

@@ -17,6 +17,7 @@
 #include "engine/comm/ranks.h"
 #include "engine/core/process_memory.h"
 #include "engine/job/dealt.h"
+#include "engine/worker/group_deadline.h"
 #include "engine/worker/serve.h"
 #include "schemas/codec.h"
 
@@ -27,22 +28,6 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::chrono::milliseconds kSilence{15'000};
-
-// Ends a process whose group does not come together: calls of MPI wait for ever.
-class StartDeadline {
- public:
-  explicit StartDeadline(std::chrono::seconds limit)
-      : watch_([limit](std::stop_token stop) {
-          std::mutex mutex;
-          std::condition_variable_any wake;
-          std::unique_lock lock(mutex);
-          if (!wake.wait_for(lock, stop, limit, [&] { return stop.stop_requested(); }))
-            leave_group(fmt::format("the ranks did not all come together within {} s", limit.count()).c_str());
-        }) {}
-
- private:
-  std::jthread watch_;
-};
 
 // Ranks of one machine divide its cores, unless the operator has said how many threads each has.
 void divide_cores(std::span<const RankIdentity> ranks, const RankIdentity& own) {
@@ -67,7 +52,7 @@ int connect_socket(const std::string& path, const std::string& token) {
 }   // namespace
 
 RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds deadline) {
-  const StartDeadline watch(deadline);
+  const GroupDeadline watch(deadline, "the ranks did not all come together");
   comm_ = open_mpi(plugin);
   const RankIdentity own = identity_of_this_rank(comm_->library());
   const std::vector<RankIdentity> ranks = gather_identities(*comm_, own);

@@ -9,6 +9,7 @@
 #include "engine/backend/loader.h"
 #include "engine/core/process_memory.h"
 #include "engine/version.h"
+#include "engine/worker/cluster_check.h"
 #include "engine/worker/confine.h"
 #include "engine/worker/failpoint.h"
 #include "engine/worker/group.h"
@@ -57,14 +58,14 @@ int run_rank(std::string socket, const std::filesystem::path& mpi, engine::Worke
 
 int main(int argc, char** argv) {
   CLI::App app("Runs the jobs of a kedged on one device.");
-  bool list = false, as_json = false;
+  bool list = false, as_json = false, check_cluster = false;
   std::string log = "off";
   std::string device = "cpu";
   int fd = 3;
   std::int64_t memory_limit = 0;
   std::string files, socket, mpi;
   app.add_flag("--list-devices", list, "List the devices of this machine and say why others are missing");
-  app.add_flag("--json", as_json, "With --list-devices: as JSON");
+  app.add_flag("--json", as_json, "With --list-devices and --cluster-check: as JSON");
   app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
   app.add_option("--memory-limit", memory_limit, "Bytes that a job may have, on a worker without a GPU; 0: no bound")->capture_default_str();
@@ -74,8 +75,11 @@ int main(int argc, char** argv) {
   app.add_option(
       "--channel", socket,
       "As a rank of a group that a launcher of MPI started: unix:PATH of kedged's socket, to which rank 0 connects");
-  app.add_option("--mpi", mpi,
-                 "With --channel: the plug-in for the site's MPI (default libkedge_mpi.so beside this program)");
+  app.add_option(
+      "--mpi", mpi,
+      "With --channel or --cluster-check: the plug-in for the site's MPI (default libkedge_mpi.so beside this program)");
+  app.add_flag("--cluster-check", check_cluster,
+               "As a rank of a group that a launcher of MPI started: compare the ranks, measure, and end");
   app.add_option("--log", log, "Lines to stderr when a run begins and ends: off, text or json")->capture_default_str();
   app.set_version_flag("--version", kVersion);
   CLI11_PARSE(app, argc, argv);
@@ -84,6 +88,8 @@ int main(int argc, char** argv) {
       print_devices(as_json);
       return EXIT_SUCCESS;
     }
+    if (check_cluster)
+      engine::check_cluster(mpi.empty() ? engine::usual_mpi_plugin() : std::filesystem::path(mpi), as_json);
     if (!socket.empty()) return run_rank(socket, mpi, engine::worker_log(log));
     engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -69,7 +69,7 @@ RankIdentity identity_of_this_rank(std::string mpi) {
           .place = line_of("/proc/sys/kernel/random/boot_id", "") + " " + link_of("/proc/self/ns/net")};
 }
 
-std::optional<std::string> difference(std::span<const RankIdentity> ranks) {
+std::optional<std::string> difference(std::span<const RankIdentity> ranks, std::size_t rank) {
   struct Part {
     const char* name;
     std::string RankIdentity::* member;
@@ -77,14 +77,20 @@ std::optional<std::string> difference(std::span<const RankIdentity> ranks) {
   constexpr std::array kParts{Part{"version", &RankIdentity::version}, Part{"processor", &RankIdentity::processor},
                               Part{"processor's features or OPENBLAS_CORETYPE", &RankIdentity::kernels},
                               Part{"MPI", &RankIdentity::mpi}};
-  for (std::size_t r = 1; r < ranks.size(); ++r) {
-    for (const Part& part : kParts) {
-      if (ranks[r].*part.member == ranks[0].*part.member) continue;
-      return fmt::format(
-          "the ranks are not alike, so that results would depend on who computes them: the {} of rank {} on {} is '{}', of rank 0 on {} '{}'",
-          part.name, r, ranks[r].host, ranks[r].*part.member, ranks[0].host, ranks[0].*part.member);
-    }
+  const RankIdentity &first = ranks[0], &other = ranks[rank];
+  for (const Part& part : kParts) {
+    if (other.*part.member == first.*part.member) continue;
+    return fmt::format(
+        "the ranks are not alike, so that results would depend on who computes them: the {} of rank {} on {} is '{}', of "
+        "rank 0 on {} '{}'",
+        part.name, rank, other.host, other.*part.member, first.host, first.*part.member);
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> difference(std::span<const RankIdentity> ranks) {
+  for (std::size_t r = 1; r < ranks.size(); ++r)
+    if (auto found = difference(ranks, r)) return found;
   return std::nullopt;
 }
 

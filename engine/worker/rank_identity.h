@@ -1,6 +1,7 @@
 // What the ranks of a group compare before they take a job.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,8 @@ RankIdentity identity_of_this_rank(std::string mpi);
 
 // Which rank differs from the first, and in what; nothing: they are alike.
 std::optional<std::string> difference(std::span<const RankIdentity> ranks);
+// In what this rank differs from the first.
+std::optional<std::string> difference(std::span<const RankIdentity> ranks, std::size_t rank);
 
 // Collective: those of all ranks, in their order.
 std::vector<RankIdentity> gather_identities(Comm& comm, const RankIdentity& own);

@@ -223,7 +223,7 @@ RankLines::RankLines(Comm& comm, const std::string& place, std::chrono::millisec
 
 void RankLines::send_all(char what) {
   for (const int line : lines_)
-    if (!send_bytes(line, {&what, 1})) leave_group("a rank of the group has gone");
+    if (!send_bytes(line, {&what, 1}) && !is_ending_) leave_group("a rank of the group has gone");
 }
 
 std::stop_token RankLines::wait_for_wake() {
@@ -237,6 +237,7 @@ void RankLines::receive(int line) {
   std::array<char, 256> bytes;
   const ssize_t size = ::recv(line, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0 && is_ending_) return;
   if (size <= 0) leave_group("a rank of the group has gone");
   const std::lock_guard lock(mutex_);
   for (ssize_t i = 0; i < size; ++i) {
@@ -252,7 +253,7 @@ void RankLines::watch() {
   std::vector<pollfd> fds;
   for (const int line : lines_) fds.push_back({.fd = line, .events = POLLIN, .revents = 0});
   Clock::time_point next_sign = Clock::now();
-  while (true) {
+  while (!is_ending_) {
     const Clock::time_point begin = Clock::now();
     if (begin >= next_sign) send_all('L'), next_sign = begin + kSignInterval;
     ::poll(fds.data(), fds.size(), 200);
@@ -260,7 +261,7 @@ void RankLines::watch() {
     for (std::size_t i = 0; i < fds.size(); ++i) {
       silent[i] += passed;
       if (fds[i].revents != 0) receive(fds[i].fd), silent[i] = {};
-      if (silent[i] >= silence_) leave_group("a rank of the group is silent");
+      if (silent[i] >= silence_ && !is_ending_) leave_group("a rank of the group is silent");
     }
   }
 }

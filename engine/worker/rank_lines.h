@@ -34,6 +34,9 @@ class RankLines {
   void wake() { send_all('W'); }
   void cancel() { send_all('C'); }
 
+  // Of every rank, before a last collective call: from now on lines may close, because all ranks end.
+  void expect_end() { is_ending_ = true; }
+
   // Of the others: waits, without using a core, until the first wakes them. The stop of that job.
   std::stop_token wait_for_wake();
 
@@ -44,6 +47,7 @@ class RankLines {
   void receive(int line);
 
   const std::chrono::milliseconds silence_;
+  std::atomic<bool> is_ending_ = false;
   std::vector<int> lines_;   // set before the thread begins
   std::mutex mutex_;         // guards what follows
   std::condition_variable changed_;

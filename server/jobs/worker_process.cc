@@ -23,6 +23,7 @@
 #include "engine/core/disk_error.h"
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
+#include "server/jobs/child_environment.h"
 
 namespace kedge::server {
 namespace {
@@ -69,34 +70,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   for (std::string& text : texts) out.push_back(text.data());
   out.push_back(nullptr);
   return out;
-}
-
-// What a computation may need of the server's environment: no token, no proxy, nothing that is not named here; and
-// nothing that makes the vendor's libraries compute with fewer bits than the worker asks for.
-std::vector<std::string> clean_environment() {
-  constexpr std::array<std::string_view, 6> kNames{"PATH=", "HOME=", "LANG=", "TZ=", "LD_LIBRARY_PATH=", "KEDGE_CONTROL="};
-  constexpr std::array<std::string_view, 11> kFamilies{"LC_",   "OMP_",   "GOMP_", "OPENBLAS_",  "CUDA_",      "NVIDIA_",
-                                                       "ASAN_", "UBSAN_", "TSAN_", "KEDGE_FAIL", "KEDGE_FAKE_"};
-  std::vector<std::string> kept;
-  for (char** variable = environ; *variable; ++variable) {
-    const std::string_view text(*variable);
-    const auto begins = [&](std::string_view name) { return text.starts_with(name); };
-    const bool is_known = std::ranges::any_of(kNames, begins) || std::ranges::any_of(kFamilies, begins);
-    if (is_known && !begins("NVIDIA_TF32_OVERRIDE=")) kept.emplace_back(text);
-  }
-  return kept;
-}
-
-// Launchers of MPI and their transports are set by their own variables.
-std::vector<std::string> launcher_environment() {
-  constexpr std::array<std::string_view, 9> kFamilies{"OMPI_",  "PMIX_",  "PRTE_", "MPICH_", "MPIR_",
-                                                      "HYDRA_", "SLURM_", "UCX_",  "FI_"};
-  std::vector<std::string> kept = clean_environment();
-  for (char** variable = environ; *variable; ++variable)
-    if (std::ranges::any_of(
-            kFamilies, [text = std::string_view(*variable)](std::string_view name) { return text.starts_with(name); }))
-      kept.emplace_back(*variable);
-  return kept;
 }
 
 // `passed_fd` becomes `as_fd` in the child; everything above the channel is closed.
@@ -215,8 +188,6 @@ void WorkerProcess::start_ranks(const WorkerProgram& program, std::stop_token st
   if (!program.temporary.empty()) folder_ = std::make_unique<WorkerFolder>(program.temporary);
   std::vector<std::string> variables = launcher_environment();
   variables.push_back("KEDGE_CHANNEL_TOKEN=" + socket_->token());
-  // Open MPI refuses to run as root without these, and ranks run as kedged does.
-  variables.insert(variables.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   std::vector<std::string> worker{program.file.string(), "--channel", "unix:" + socket_->path().string()};
   if (program.log != "off") worker.push_back("--log=" + program.log);
   pid_ = spawn(launch_arguments(program.cluster, worker), std::move(variables), STDERR_FILENO, STDOUT_FILENO);

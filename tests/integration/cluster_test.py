@@ -8,6 +8,7 @@ import pathlib
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -88,8 +89,12 @@ def outcome(server, job):
     return without_times(result), digest
 
 
-@unittest.skipUnless(HAS_MPI, "no MPI here: libkedge_mpi.so was not built, or there is no mpirun")
-@unittest.skipIf(SANITIZED, "an MPI allocates before a sanitizer does")
+def needs_mpi(test):
+    watched = unittest.skipIf(SANITIZED, "an MPI allocates before a sanitizer does")(test)
+    return unittest.skipUnless(HAS_MPI, "no MPI here: libkedge_mpi.so was not built, or there is no mpirun")(watched)
+
+
+@needs_mpi
 class Cluster(unittest.TestCase):
     maxDiff = 4000
 
@@ -189,6 +194,95 @@ class Configuration(unittest.TestCase):
     def test_a_launcher_that_is_missing_is_said(self):
         with running("--devices", "cpu", "--cluster-ranks", 2, "--cluster-launcher", "command", "--cluster-command", "no-such-launcher {worker}") as server:
             self.assertIn("there is no program no-such-launcher", device(server)["missing"])
+
+
+class Doctor(unittest.TestCase):
+    """kedge doctor --cluster, which starts a group of ranks of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def doctor(self, *arguments, code, settings=None):
+        if settings is not None:
+            file = self.folder / "cluster.toml"
+            file.write_text("[cluster]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
+            arguments = (*arguments, "--config", file)
+        environment = {name: value for name, value in os.environ.items() if name != "KEDGE_CONFIG" and not name.startswith("KEDGE_CLUSTER_")}
+        done = subprocess.run([BIN / "kedge", "doctor", "--cluster", *arguments], capture_output=True, text=True, timeout=200,
+                              env={**environment, "XDG_STATE_HOME": str(self.folder)})
+        self.assertEqual(done.returncode, code, done)
+        return done
+
+    def command(self, line, ranks=2):
+        return {"ranks": ranks, "launcher": "command", "command": line}
+
+    @needs_mpi
+    def test_measures_the_ranks(self):
+        for ranks in (2, 4):
+            with self.subTest(ranks=ranks):
+                report = json.loads(self.doctor("--json", code=0, settings={"ranks": ranks}).stdout)
+                self.assertEqual((report["well"], report["problems"], len(report["ranks"])), (True, [], ranks))
+                self.assertEqual([rank["rank"] for rank in report["ranks"]], list(range(ranks)))
+                self.assertEqual([time["bytes"] for time in report["allReduce"]], [24, 24000, 2400000])
+                for rank in report["ranks"]:
+                    self.assertEqual(rank["devices"][0]["id"], "cpu")
+                    self.assertTrue(rank["host"] and rank["version"] and "MPI" in rank["mpi"] and rank["freeMemoryBytes"] > 0)
+                    self.assertEqual("latencySeconds" in rank, rank["rank"] > 0)
+                measured = [number for rank in report["ranks"][1:] for number in (rank["latencySeconds"], rank["bytesPerSecond"])]
+                self.assertTrue(all(number > 0 for number in measured + [time["seconds"] for time in report["allReduce"]]), report)
+                processors = report["ranks"][0]["processors"]
+                self.assertEqual(any(f"share {processors} processors" in note for note in report["notes"]), ranks > processors)
+
+    @needs_mpi
+    def test_prints_a_table(self):
+        lines = self.doctor(code=0, settings={"ranks": 2}).stdout.splitlines()
+        self.assertRegex(lines[0], r"^2 ranks on 1 host, .*MPI")
+        self.assertRegex(lines[4], r"^1 +\S+ +\S+ +\d+ +[\d.]+ GiB +[\d.]+ [um]s +[\d.]+ GB/s +cpu: ")
+        self.assertEqual(lines[-1], "all well")
+
+    @needs_mpi
+    def test_names_each_rank_that_is_not_like_the_first(self):
+        line = "mpirun -q --oversubscribe -n 1 {worker} : -n 2 -x OPENBLAS_CORETYPE=Haswell {worker}"
+        report = json.loads(self.doctor("--json", code=1, settings=self.command(line, 3)).stdout)
+        self.assertFalse(report["well"])
+        self.assertEqual(len(report["problems"]), 2, report)
+        for rank, problem in enumerate(report["problems"], 1):
+            self.assertRegex(problem, f"the ranks are not alike.* the processor.* of rank {rank} on .* is '.*', of rank 0 on")
+
+    @needs_mpi
+    def test_gives_on_why_more_ranks_than_slots_are_not_started(self):
+        done = self.doctor(code=1, settings=self.command("mpirun --host localhost:1 -n {ranks} {worker}", 3))
+        self.assertIn("not enough slots", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    @needs_mpi
+    def test_says_what_a_launcher_that_fails_has_said(self):
+        for end, more in (("exit 7", ()), ("kill -9 $$", ("--json",))):
+            launcher = self.script(f"echo no seats left >&2; {end}")
+            self.assertIn("no seats left", self.doctor(*more, code=1, settings=self.command(f"{launcher} {{worker}}")).stderr)
+
+    @needs_mpi
+    def test_a_launcher_that_starts_nothing_is_no_success(self):
+        self.assertIn("said nothing and ended with exit code 0", self.doctor(code=1, settings=self.command(f"{self.script('exit 0')} {{worker}}")).stderr)
+
+    def script(self, text):
+        file = self.folder / "launcher"
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+        return file
+
+    def test_says_which_launcher_is_missing(self):
+        self.assertIn("there is no program no-such-launcher", self.doctor(code=1, settings=self.command("no-such-launcher {worker}")).stderr)
+
+    def test_names_settings_that_are_missing_or_wrong(self):
+        self.assertIn("cluster-ranks is not set", self.doctor(code=1).stderr)
+        self.assertIn("must be mpirun, srun or command", self.doctor(code=1, settings={"ranks": 2, "launcher": "ssh"}).stderr)
+        self.assertIn("nowhere.toml", self.doctor("--config", self.folder / "nowhere.toml", code=1).stderr)
+
+    def test_takes_no_gpu_beside_it(self):
+        self.doctor("--gpu", code=64)
 
 
 def device(server):
