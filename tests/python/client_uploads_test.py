@@ -131,7 +131,7 @@ class Restarts(unittest.TestCase):
         text = b"a,b\n" + b"1.25,2\n" * 2_000_000   # 14 MB
         name = f"sha256:{hashlib.sha256(b'csv' + bytes([10]) + text).hexdigest()}"
         upload = Upload("csv", len(text), lambda: (text[at:at + (1 << 16)] for at in range(0, len(text), 1 << 16)))
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             server = Kedged(folder)
             with socket.create_connection(("127.0.0.1", int(server.url.rsplit(":", 1)[1]))) as broken:
                 head = f"PUT /v1/datasets/{name}?format=csv HTTP/1.1\r\nHost: {server.url[7:]}\r\nContent-Length: {len(text)}\r\n\r\n"
