@@ -149,7 +149,7 @@ std::string Controller::reason_to_end_gang(const Intent& intent) const {
   return {};
 }
 
-// Each is told to end before the first is waited for.
+// All get the call that ends them, then each is waited for.
 bool Controller::end_all(const std::vector<Intent>& intents, const std::string& why) {
   bool all = true;
   for (const std::chrono::seconds limit : {std::chrono::seconds(0), times_.end_limit}) {
