@@ -14,10 +14,13 @@ struct OpenmlRef {
 }
 
 struct UrlRef {
-  url @0 :Text $Json.required;
+  # url, or urls: several files of the same columns as one table of their rows, in this order.
+
+  url @0 :Text $Json.optional;
   format @1 :Text = "csv" $Json.choices(["csv", "arff", "libsvm", "parquet", "arrow"]);
   sha256 @2 :Text $Json.optional $Json.pattern("^([0-9A-Fa-f]{64})?$");
   target @3 :Text $Json.optional;
+  urls @4 :List(Text) $Json.optional;
 }
 
 struct BuiltinRef $Json.bare {
@@ -48,6 +51,11 @@ struct GenerateRef {
   params @1 :List(V.NamedValue) $Json.map $Json.optional;
 }
 
+struct SklearnRef $Json.bare {
+  name @0 :Text $Json.required $Json.pattern(".");
+  # What scikit-learn's fetch_ function of that name fetches: covtype.
+}
+
 struct DatasetRef $Json.schema("Dataset") $Json.variant("source") {
   # One of these.
 
@@ -58,6 +66,7 @@ struct DatasetRef $Json.schema("Dataset") $Json.variant("source") {
     inline @3 :InlineRef;
     stored @4 :StoredRef;
     generate @5 :GenerateRef;
+    sklearn @6 :SklearnRef;
   }
 }
 

@@ -20,13 +20,15 @@ struct OpenmlRef {
   friend bool operator==(const OpenmlRef&, const OpenmlRef&) = default;
 };
 
-// A file behind a URL. format: "csv" or "arff". sha256: 64 hex digits, or empty for no check. target: column name,
-// or empty for the last column.
+// A file behind a URL, or several of the same columns, `urls`, as one table of their rows in this order; one of the two is given.
+// format: "csv", "arff", "libsvm", "parquet" or "arrow". sha256: 64 hex digits of the one file, or empty for no check. target:
+// column name, or empty for the last column.
 struct UrlRef {
   std::string url;
   std::string format = "csv";
   std::string sha256;
   std::string target;
+  std::vector<std::string> urls = {};
   friend bool operator==(const UrlRef&, const UrlRef&) = default;
 };
 
@@ -61,10 +63,17 @@ struct GenerateRef {
   friend bool operator==(const GenerateRef&, const GenerateRef&) = default;
 };
 
+// What scikit-learn's fetch_ function of that name fetches, from the same address, with the same checksum: covtype.
+// JSON: {"sklearn": "covtype"}.
+struct SklearnRef {
+  std::string name;
+  friend bool operator==(const SklearnRef&, const SklearnRef&) = default;
+};
+
 // JSON: {"openml": {...}} | {"url": {...}} | {"builtin": "name"} | {"inline": {...}} | {"stored": "name"} |
-// {"generate": {...}}
+// {"generate": {...}} | {"sklearn": "name"}
 struct DatasetRef {
-  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef, StoredRef, GenerateRef> source;
+  std::variant<OpenmlRef, UrlRef, BuiltinRef, InlineRef, StoredRef, GenerateRef, SklearnRef> source;
   friend bool operator==(const DatasetRef&, const DatasetRef&) = default;
 };
 

@@ -115,6 +115,8 @@ inline std::vector<JobSpec> specs() {
                                                    .responseMethod = "decision_function",
                                                    .fitScore = FitScore{}}),
       spec({StoredRef{"prices"}}, FitScore{}),
+      spec({UrlRef{.urls = {"https://a.example/x,1.csv", "https://b.example/y.csv"}}}, FitScore{}),
+      spec({SklearnRef{"covtype"}}, FitScore{}),
       spec({GenerateRef{"make_blobs", {{"n_samples", 20}, {"cluster_std", 0.5}}}}, FitScore{}),
       {.dataset = {InlineRef{.csv = "a,b\n1,2\n", .target = "b", .bytes = 8, .sha256 = "ab"}},
        .pipeline = {{.estimator = "GaussianNB"}},
