@@ -20,14 +20,17 @@ struct DatasetName {
     return openml.name.empty() ? fmt::format("openml {}", openml.id) : openml.name;
   }
   std::string operator()(const schema::UrlRef& url) const {
-    const std::string path = url.url.substr(0, url.url.find_first_of("?#"));
+    const std::string& address = url.urls.empty() ? url.url : url.urls.front();
+    const std::string path = address.substr(0, address.find_first_of("?#"));
     const std::string last = path.substr(path.rfind('/') + 1);
-    return last.empty() ? url.url : last;
+    const std::string name = last.empty() ? address : last;
+    return url.urls.size() > 1 ? fmt::format("{} and {} more", name, url.urls.size() - 1) : name;
   }
   std::string operator()(const schema::BuiltinRef& builtin) const { return builtin.name; }
   std::string operator()(const schema::InlineRef&) const { return "inline"; }
   std::string operator()(const schema::StoredRef& stored) const { return stored.name; }
   std::string operator()(const schema::GenerateRef& generated) const { return generated.name; }
+  std::string operator()(const schema::SklearnRef& set) const { return set.name; }
 };
 
 }   // namespace

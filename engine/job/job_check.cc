@@ -27,8 +27,24 @@ void check(const schema::OpenmlRef& ref) {
   if (ref.version < 0) refuse("dataset.openml.version", fmt::format("version is {}, must be at least 1", ref.version));
 }
 
+void check_addresses(const schema::UrlRef& ref) {
+  constexpr std::size_t kMost = 1000;
+  if (ref.urls.empty()) {
+    if (ref.url.empty()) refuse("dataset.url.url", "url is empty");
+    return;
+  }
+  if (!ref.url.empty()) refuse("dataset.url.urls", "url is given as well, must be one of the two");
+  if (ref.urls.size() > kMost)
+    refuse("dataset.url.urls", fmt::format("urls has {} addresses, at most {}", ref.urls.size(), kMost));
+  for (std::size_t i = 0; i < ref.urls.size(); ++i) {
+    if (!ref.urls[i].starts_with("http://") && !ref.urls[i].starts_with("https://"))
+      refuse(fmt::format("dataset.url.urls[{}]", i),
+             fmt::format("address is '{}', must begin with http:// or https://", ref.urls[i].substr(0, 200)));
+  }
+}
+
 void check(const schema::UrlRef& ref) {
-  if (ref.url.empty()) refuse("dataset.url.url", "url is empty");
+  check_addresses(ref);
   constexpr std::array<std::string_view, 5> kFormats{"csv", "arff", "libsvm", "parquet", "arrow"};
   if (std::ranges::find(kFormats, ref.format) == kFormats.end())
     refuse("dataset.url.format",
@@ -41,6 +57,10 @@ void check(const schema::UrlRef& ref) {
 
 void check(const schema::BuiltinRef& ref) {
   if (ref.name.empty()) refuse("dataset.builtin", "the name of the data set is empty");
+}
+
+void check(const schema::SklearnRef& ref) {
+  if (ref.name.empty()) refuse("dataset.sklearn", "the name of the data set is empty");
 }
 
 void check(const schema::InlineRef& ref) {

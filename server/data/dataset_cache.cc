@@ -1,8 +1,8 @@
 // The cache of parsed data sets: each is downloaded and parsed once, however many jobs ask at the same time.
 #include "server/data/dataset_cache.h"
 
+#include <fmt/format.h>
 #include <atomic>
-#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -40,6 +40,8 @@ std::string key_of(const schema::OpenmlRef& ref, const DataOptions& options) {
 
 // False: it may name several. Errors: kInvalidValue for what is no address.
 bool names_one_file(const schema::UrlRef& ref) {
+  for (const std::string& url : ref.urls) split_url(url);
+  if (!ref.urls.empty()) return false;
   if (is_hub_url(ref.url)) {
     split_hub_url(ref.url);
     return false;
@@ -64,12 +66,23 @@ std::string key_of(const schema::UrlRef& ref, const DataOptions& options) {
                   "url: format is '{}', must be 'csv', 'arff', 'libsvm', 'parquet' or 'arrow'", ref.format);
   const bool is_digest = ref.sha256.size() == 64 && std::ranges::all_of(ref.sha256, [](unsigned char c) { return std::isxdigit(c); });
   engine::require(ref.sha256.empty() || is_digest, ErrorCode::kInvalidValue, "url: sha256 must be 64 hexadecimal digits");
-  const std::string key = fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, ref.url, ref.target);
+  const std::string address =
+      ref.urls.empty() ? ref.url : fmt::format("{} urls\n{}", ref.urls.size(), fmt::join(ref.urls, "\n"));
+  const std::string key = fmt::format("url {} {}\n{}\n{}", ref.format, ref.sha256, address, ref.target);
   const bool is_one = names_one_file(ref);
   engine::require(is_one || ref.sha256.empty(), ErrorCode::kInvalidValue,
-                  "url: sha256 is of one file, '{}' may name several", ref.url);
+                  "url: sha256 is of one file, '{}' may name several", shown_address(ref));
   const ObjectStore* const store = store_of(options.stores, ref.url);   // another one has another file of that name
   return store ? fmt::format("{}\nat {}", key, store->endpoint) : key;
+}
+
+// Of the address, so that both forms have one file in the cache.
+std::string key_of(const schema::SklearnRef& ref, const DataOptions& options) {
+  try {
+    return key_of(address_of(ref), options);
+  } catch (const schema::Error& error) {
+    throw schema::Error(error.code, error.message, "dataset.sklearn");
+  }
 }
 
 std::string key_of(const schema::BuiltinRef& ref, const DataOptions&) {
@@ -97,6 +110,11 @@ bool is_exact(const schema::DatasetRef& ref) {
   if (const auto* url = std::get_if<schema::UrlRef>(&ref.source))
     return !url->sha256.empty() || is_sklearn_url(url->url);
   return true;
+}
+
+// Another server has it, which may answer one tenant and not the next.
+bool has_address(const schema::DatasetRef& ref) {
+  return std::holds_alternative<schema::UrlRef>(ref.source) || std::holds_alternative<schema::SklearnRef>(ref.source);
 }
 
 std::string columns_digest(const std::vector<std::string>& columns) {
@@ -166,7 +184,7 @@ Keys DatasetCache::Impl::keys_of(const schema::DatasetRef& ref, const DataCaller
   if (!columns.empty()) reference += "\ncolumns " + columns_digest(columns);
   const std::string owner = owner_of(tenant);
   Keys keys{.shared = owner.empty() ? reference : "tenant " + owner + "\n" + reference};
-  const bool is_url = std::holds_alternative<schema::UrlRef>(ref.source) && !KEDGE_CONTROL("serve-urls-to-all");
+  const bool is_url = has_address(ref) && !KEDGE_CONTROL("serve-urls-to-all");
   keys.own = is_url ? "fetched by " + tenant_key(tenant) + "\n" + keys.shared : keys.shared;
   return keys;
 }
@@ -221,7 +239,7 @@ AcquiredDataset DatasetCache::derived(AcquiredDataset from, const std::string& h
 }
 
 bool DatasetCache::needs_network(const schema::DatasetRef& ref, const DataCaller& caller) const {
-  const bool is_remote = std::holds_alternative<schema::OpenmlRef>(ref.source) || std::holds_alternative<schema::UrlRef>(ref.source);
+  const bool is_remote = std::holds_alternative<schema::OpenmlRef>(ref.source) || has_address(ref);
   if (!is_remote || !is_exact(ref)) return is_remote;
   const auto known = impl_->store.index().find(impl_->keys_of(ref, caller).own);
   std::error_code unknown;

@@ -1,6 +1,6 @@
 // A file behind a URL or in an object store, plain or packed, and the files that a pattern names in one, on the
 // Hugging Face Hub, or behind URLs.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
@@ -26,7 +26,9 @@ using schema::UrlRef;
 // What else decides what the file of a data set is, beside the bytes.
 std::string manner_of(const UrlRef& ref, const SourceContext& context) {
   const std::string manner =
-      crypto::hex_digest(crypto::DigestKind::kMd5, ref.format + "\n" + ref.target + "\n" + ref.url).substr(0, 8);
+      crypto::hex_digest(crypto::DigestKind::kMd5,
+                         fmt::format("{}\n{}\n{}{}", ref.format, ref.target, ref.url, fmt::join(ref.urls, "\n")))
+          .substr(0, 8);
   return context.columns.empty() ? manner : manner + "-" + columns_digest(context.columns);
 }
 
@@ -45,7 +47,7 @@ FetchRequest fetch_request(const UrlRef& ref, const std::string& url, const Sour
 
 std::function<void(engine::DatasetMeta&)> describe(const UrlRef& ref) {
   return [&ref](engine::DatasetMeta& meta) {
-    meta.name = ref.url;
+    meta.name = shown_address(ref);
     set_target(meta, ref.target, "dataset.url.target");
   };
 }
@@ -167,11 +169,16 @@ AcquiredDataset acquire_files(const UrlRef& ref, const std::string& key, const S
   return acquired;
 }
 
-// The files of a pattern of URLs. No list says what there is, so each is asked: where none has changed, nothing comes.
+std::vector<std::string> urls_of(const UrlRef& ref) {
+  return ref.urls.empty() ? expand_url_pattern(ref.url) : ref.urls;
+}
+
+// The files of a list or a pattern of URLs. No list says what there is, so each is asked: where none has changed,
+// nothing comes.
 class Addresses {
  public:
   Addresses(const UrlRef& ref, const SourceContext& context)
-      : ref_(ref), context_(context), urls_(expand_url_pattern(ref.url)), texts_(urls_.size()), fetched_(urls_.size()) {
+      : ref_(ref), context_(context), urls_(urls_of(ref)), texts_(urls_.size()), fetched_(urls_.size()) {
     for (RemovedFile& text : texts_) text.path = context.store.temporary_path();
   }
 
@@ -228,7 +235,7 @@ class Addresses {
     fetched_[i] = context_.fetcher.to_file(request, texts_[i].path, progress, context_.stop);
     came_ += fetched_[i].bytes;
     engine::require(came_ <= context_.options.max_download_bytes, schema::ErrorCode::kInvalidValue,
-                    "'{}': its files have more than {} bytes, the limit", ref_.url,
+                    "'{}': its files have more than {} bytes, the limit", shown_address(ref_),
                     context_.options.max_download_bytes);
   }
 
@@ -359,10 +366,16 @@ AcquiredDataset acquire_rcv1(const UrlRef& ref, const std::string& key, const So
 
 }  // namespace
 
+std::string shown_address(const UrlRef& ref) {
+  if (ref.urls.empty()) return ref.url;
+  return ref.urls.size() == 1 ? ref.urls.front() : fmt::format("{} and {} more", ref.urls.front(), ref.urls.size() - 1);
+}
+
 bool is_columnar(const UrlRef& ref) {
   if (is_arrow_format(ref.format)) return true;
-  const bool is_list = !is_object_url(ref.url) && !is_hub_url(ref.url) && is_url_pattern(ref.url);
-  const std::string name = base_name(is_list ? expand_url_pattern(ref.url).front() : ref.url);
+  const bool is_list =
+      !is_object_url(ref.url) && !is_hub_url(ref.url) && (!ref.urls.empty() || is_url_pattern(ref.url));
+  const std::string name = base_name(is_list ? urls_of(ref).front() : ref.url);
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos) return false;
   const std::string ending = name.substr(dot + 1);
@@ -374,7 +387,8 @@ AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const So
     return acquire_files(ref, key, context);
   if (is_rcv1_url(ref.url)) return acquire_rcv1(ref, key, context);
   if (is_sklearn_url(ref.url)) return acquire_sklearn_set(ref, key, context);
-  if (!is_object_url(ref.url) && is_url_pattern(ref.url)) return acquire_addresses(ref, key, context);
+  if (!ref.urls.empty() || (!is_object_url(ref.url) && is_url_pattern(ref.url)))
+    return acquire_addresses(ref, key, context);
   const auto known = context.store.find(key);
   const RemovedFile text{context.store.temporary_path()};
   const Stopwatch download;
@@ -398,6 +412,14 @@ AcquiredDataset acquire_from(const UrlRef& ref, const std::string& key, const So
   acquired.hold = context.store.ensure(file, make, context.stop);
   context.store.index().put(key, {file, fetched.not_modified ? known->etag : fetched.etag});
   return acquired;
+}
+
+UrlRef address_of(const schema::SklearnRef& ref) {
+  return {.url = "sklearn://" + ref.name};
+}
+
+AcquiredDataset acquire_from(const schema::SklearnRef& ref, const std::string& key, const SourceContext& context) {
+  return acquire_from(address_of(ref), key, context);
 }
 
 }  // namespace kedge::server

@@ -34,6 +34,12 @@ std::string reference_key(const schema::DatasetRef& ref, const DataOptions& opti
 // True when the key alone decides what the data is, so that an index entry needs no request.
 bool is_exact(const schema::DatasetRef& ref);
 
+// The address that {"sklearn": NAME} is short for.
+schema::UrlRef address_of(const schema::SklearnRef& ref);
+
+// For messages: the address, or the first of several and how many follow.
+std::string shown_address(const schema::UrlRef& ref);
+
 // Whether it says by its format or its name that the file is Parquet or Arrow, of which columns can be left out.
 bool is_columnar(const schema::UrlRef& ref);
 
@@ -52,5 +58,6 @@ AcquiredDataset acquire_from(const schema::BuiltinRef& ref, const std::string& k
 AcquiredDataset acquire_from(const schema::InlineRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::StoredRef& ref, const std::string& key, const SourceContext& context);
 AcquiredDataset acquire_from(const schema::GenerateRef& ref, const std::string& key, const SourceContext& context);
+AcquiredDataset acquire_from(const schema::SklearnRef& ref, const std::string& key, const SourceContext& context);
 
 }  // namespace kedge::server

@@ -15,11 +15,16 @@ struct NameOf {
   std::string operator()(const schema::OpenmlRef& ref) const {
     return "openml " + ref.name + " " + std::to_string(ref.id != 0 ? ref.id : ref.version);
   }
-  std::string operator()(const schema::UrlRef& ref) const { return ref.url; }
+  std::string operator()(const schema::UrlRef& ref) const {
+    std::string all = ref.url;
+    for (const std::string& url : ref.urls) all += url + "\n";
+    return all;
+  }
   std::string operator()(const schema::BuiltinRef& ref) const { return ref.name; }
   std::string operator()(const schema::InlineRef&) const { return "inline"; }
   std::string operator()(const schema::StoredRef& ref) const { return ref.name; }
   std::string operator()(const schema::GenerateRef& ref) const { return ref.name; }
+  std::string operator()(const schema::SklearnRef& ref) const { return "sklearn " + ref.name; }
 };
 
 constexpr std::array<std::string_view, std::variant_size_v<schema::Task>> kTasks{"fit",

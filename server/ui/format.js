@@ -55,7 +55,11 @@ export function datasetName(dataset) {
   if (dataset.stored) return dataset.stored.startsWith('sha256:') ? `upload ${dataset.stored.slice(7, 15)}`
     : dataset.stored;
   if (dataset.openml) return dataset.openml.name || `OpenML ${dataset.openml.id}`;
-  if (dataset.url) return dataset.url.url.split('/').pop() || dataset.url.url;
+  if (dataset.sklearn) return dataset.sklearn;
+  if (dataset.url) {
+    const { url, urls } = dataset.url, address = url || urls?.[0] || '';
+    return (address.split('/').pop() || address) + (urls?.length > 1 ? ` and ${urls.length - 1} more` : '');
+  }
   if (dataset.inline) return 'table in the job';
   return Object.keys(dataset)[0] || '';
 }

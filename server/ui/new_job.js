@@ -9,8 +9,9 @@ import { PreviewTable } from './data.js';
 const START = { dataset: { builtin: 'iris' }, pipeline: [{ estimator: 'StandardScaler' },
   { estimator: 'LogisticRegression' }], task: { crossValidate: { cv: 5 } }, device: 'auto' };
 
-const SOURCES = { builtin: 'Built in', stored: 'Upload', openml: 'OpenML', url: 'URL', inline: 'Table here' };
-const EMPTY = { builtin: 'iris', stored: '', openml: { name: 'mnist_784', version: 1 }, url: { url: 'https://' },
+const SOURCES = { builtin: 'Built in', stored: 'Upload', openml: 'OpenML', sklearn: 'scikit-learn', url: 'URL', inline: 'Table here' };
+const EMPTY = { builtin: 'iris', stored: '', openml: { name: 'mnist_784', version: 1 },
+  sklearn: 'california_housing', url: { url: 'https://' },
   inline: { csv: 'x,y\n1,2.1\n2,3.9\n3,6.2\n4,7.8\n', target: 'y' } };
 
 // Without what is empty.
@@ -46,8 +47,12 @@ function Dataset({ dataset, onChange }) {
       onInput=${(e) => set(changed(value, 'name', e.target.value))} /></label>
       <label>Version <input type="number" min="1" value=${value.version ?? ''}
         onInput=${(e) => set(changed(value, 'version', e.target.value && Number(e.target.value)))} /></label></div>`}
-    ${kind === 'url' && html`<label>Address <input type="url" value=${value.url}
-      onInput=${(e) => set({ ...value, url: e.target.value })} /></label>
+    ${kind === 'sklearn' && html`<label>Name, as in fetch_california_housing <input value=${value}
+      onInput=${(e) => set(e.target.value)} /></label>`}
+    ${kind === 'url' && html`${value.urls ? html`<label>Addresses, a line each<textarea rows="4" spellcheck="false"
+      value=${value.urls.join('\n')} onInput=${(e) => set({ ...value, urls: e.target.value.split('\n') })}></textarea>
+      </label>` : html`<label>Address <input type="url" value=${value.url}
+      onInput=${(e) => set({ ...value, url: e.target.value })} /></label>`}
       <label>Format <select value=${value.format || 'csv'} onChange=${(e) => set({ ...value, format: e.target.value })}>
       <option value="csv">csv</option><option value="arff">arff</option></select></label>`}
     ${kind === 'inline' && html`<label>Table as CSV, with names in the first line<textarea rows="6" spellcheck="false"

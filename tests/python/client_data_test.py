@@ -27,15 +27,18 @@ class Data(WithServer):
         self.raises("NOT_FOUND", "", self.session.remove_dataset, "b.txt")
         self.assertRaises(FileNotFoundError, self.session.upload, "c", "missing.csv")
 
-    def test_several_addresses_are_one_text(self):
-        two = ["https://a.example/x.parquet", "https://b.example/y%2C.parquet"]
-        self.assertEqual(kedge.url(two, "parquet", target="y").reference,
-                         {"url": {"url": "{https://a.example/x.parquet,https://b.example/y%2C.parquet}", "format": "parquet", "target": "y"}})
-        self.assertEqual(kedge.url(tuple(two[:1])).reference, kedge.url(two[0]).reference)
-        for wrong, said in (([], "no address"), ([*two, "s3://a/b.csv"], "'s3://a/b.csv' cannot be one of a list"), ([*two, "https://a/b,c"], "%2C"),
-                            (["https://a/{b}"], "%7B")):
-            with self.assertRaisesRegex(ValueError, said):
-                kedge.url(wrong)
+    def test_several_addresses_are_one_table(self):
+        two = ["https://a.example/x,1.parquet", "https://b.example/{y}.parquet"]
+        self.assertEqual(kedge.url(two, "parquet", target="y").reference, {"url": {"urls": two, "format": "parquet", "target": "y"}})
+        self.assertEqual(kedge.url(two[0]).reference, {"url": {"url": two[0], "format": "csv"}})
+        for nothing in ("", []):
+            with self.assertRaisesRegex(ValueError, "no address"):
+                kedge.url(nothing)
+        self.raises("INVALID_VALUE", "dataset.url.urls[1]", self.session.submit, kedge.url(["http://a.example/b", "s3://a/b.csv"]), ["GaussianNB"], kedge.fit())
+
+    def test_a_set_of_scikit_learn_by_its_name(self):
+        self.assertEqual(kedge.sklearn_dataset("covtype").reference, {"sklearn": "covtype"})
+        self.raises("INVALID_VALUE", "dataset.sklearn", self.session.preview, kedge.sklearn_dataset("covtyp"))
 
     def test_a_table_in_the_job_and_a_selection(self):
         table = kedge.inline("x,when,y\n1,2024-01-01,2\n2,?,4\n3,2024-02-01,6\n", target="y")

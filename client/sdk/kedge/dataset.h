@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kedge/select_calls.h"
 #include "schemas/dataset.h"
@@ -38,6 +39,14 @@ inline Dataset generate(std::string name, schema::ValueMap params = {}) {
 // "arrow", sha256 in hex or empty.
 inline Dataset url(std::string address, std::string format = "csv", std::string sha256 = {}) {
   return Dataset({schema::UrlRef{.url = std::move(address), .format = std::move(format), .sha256 = std::move(sha256)}});
+}
+// Files of the same columns as one table of their rows, in this order: http:// and https:// addresses.
+inline Dataset urls(std::vector<std::string> addresses, std::string format = "csv") {
+  return Dataset({schema::UrlRef{.format = std::move(format), .urls = std::move(addresses)}});
+}
+// What scikit-learn's fetch_ function of that name fetches: covtype, california_housing, 20newsgroups, rcv1/CCAT ...
+inline Dataset sklearn_dataset(std::string name) {
+  return Dataset({schema::SklearnRef{std::move(name)}});
 }
 // A small CSV text with a header line, sent with the job.
 inline Dataset inline_csv(std::string csv) { return Dataset({schema::InlineRef{.csv = std::move(csv)}}); }

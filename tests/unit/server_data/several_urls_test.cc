@@ -103,6 +103,19 @@ TEST_F(SeveralUrls, ComeAgainOnlyWhenOneHasChanged) {
   EXPECT_EQ(engine::DatasetFile(third.path).meta().n_rows, 2);
 }
 
+TEST_F(SeveralUrls, MayBeGivenAsAList) {
+  const ScriptedServer origin({answer("a,b\n1,2\n", "one"), answer("a,b\n3,4\n", "two"), kUnchanged, kUnchanged});
+  DatasetCache cache(allowing());
+  const schema::DatasetRef ref{schema::UrlRef{.urls = {origin.url() + "{x,1}.csv?a[1-2]", origin.url() + "2.csv"}}};
+  const AcquiredDataset first = acquire(cache, ref), second = acquire(cache, ref);
+  EXPECT_THAT(origin.requests()[0], HasSubstr("GET /file{x,1}.csv?a[1-2] ")) << "no pattern, as it stands";
+  EXPECT_EQ(engine::DatasetFile(first.path).meta().n_rows, 2);
+  EXPECT_THAT(engine::DatasetFile(first.path).meta().name, testing::EndsWith(".csv?a[1-2] and 1 more"));
+  EXPECT_EQ(second.path, first.path);
+  EXPECT_FALSE(second.cold);
+  EXPECT_EQ(failure(cache, {schema::UrlRef{.urls = {"s3://bucket/a.csv"}}}).code, ErrorCode::kInvalidValue);
+}
+
 TEST_F(SeveralUrls, AreRefusedTogetherWhenOneIsMissingOrOther) {
   const ScriptedServer origin({answer("a,b\n1,2\n"), "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
                                answer("a,b\n1,2\n"), answer("a,c\n1,2\n")});
@@ -204,6 +217,19 @@ TEST_F(SeveralUrls, OfScikitLearnAreFetchedOnceWithTheirChecksum) {
   EXPECT_THAT(origin.requests()[3], HasSubstr("GET /files/5976039 "));
   EXPECT_THAT(failure(cache, {schema::UrlRef{.url = "sklearn://covtype", .format = "arff"}}).message,
               HasSubstr("has its own and needs none"));
+}
+
+TEST_F(SeveralUrls, OfScikitLearnHaveAShortForm) {
+  const ScriptedServer origin({answer("x"), answer("x"), answer("x")});
+  DataOptions given = allowing();
+  given.stores = {{.prefix = "sklearn://", .endpoint = origin.url().substr(0, origin.url().rfind('/')), .signing = {}}};
+  DatasetCache cache(given);
+  EXPECT_TRUE(cache.needs_network({schema::SklearnRef{"covtype"}}, {}));
+  EXPECT_EQ(failure(cache, {schema::SklearnRef{"covtype"}}).code, ErrorCode::kDatasetCorrupt);   // three attempts
+  EXPECT_THAT(origin.requests()[0], HasSubstr("GET /files/5976039 "));
+  const schema::Error unknown = failure(cache, {schema::SklearnRef{"covtyp"}});
+  EXPECT_EQ(unknown.where, "dataset.sklearn");
+  EXPECT_THAT(unknown.message, HasSubstr("did you mean 'covtype'?"));
 }
 
 }   // namespace

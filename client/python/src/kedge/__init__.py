@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._plot import learning_curve as plot_learning_curve
-from .data import Dataset, builtin, generate, inline, openml, stored, url
+from .data import Dataset, builtin, generate, inline, openml, sklearn_dataset, stored, url
 from .errors import ConnectionFailed, JobFailed, KedgeError
 from .job import Event, Job, Result
 from .local import server
@@ -31,7 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = ["ConnectionFailed", "Contributions", "Dataset", "Event", "Job", "JobFailed", "KedgeError", "Mapped", "Model", "Result", "Session", "Task", "builtin", "connect", "cross_validate", "fit",
            "fit_score", "generate", "grid_search", "halving_grid_search", "inline", "learning_curve", "machine", "map_jobs", "openml", "partial_dependence", "permutation_importance",
-           "permutation_test_score", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "stored", "transform", "url", "validation_curve"]
+           "permutation_test_score", "plot_learning_curve", "predict", "randomized_search", "server", "sklearn", "sklearn_dataset", "stored", "transform", "url", "validation_curve"]
 
 
 def __getattr__(name: str) -> Any:

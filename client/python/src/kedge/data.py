@@ -80,21 +80,15 @@ def stored(name: str) -> Dataset:
 def url(address: str | Sequence[str], format: str = "csv", *, sha256: str = "", target: str = "") -> Dataset:
     """A file that the server downloads: http(s)://, s3:// or gs://, where `*` in an object's key names several parts of one table. Parquet and Arrow files are known
     by their content, whatever format says. A list of http(s) addresses is one table of their rows, in this order."""
-    if not isinstance(address, str):
-        address = _one_address(address)
-    return Dataset({"url": {"url": address, "format": format, **({"sha256": sha256} if sha256 else {}), **({"target": target} if target else {})}})
+    if not address:
+        raise ValueError("url: there is no address")
+    place = {"url": address} if isinstance(address, str) else {"urls": list(address)}
+    return Dataset({"url": {**place, "format": format, **({"sha256": sha256} if sha256 else {}), **({"target": target} if target else {})}})
 
 
-def _one_address(addresses: Sequence[str]) -> str:
-    """{one,two}, as the server takes several addresses in one text."""
-    for each in addresses:
-        if not each.startswith(("http://", "https://")):
-            raise ValueError(f"url: '{each}' cannot be one of a list, which holds http:// and https:// addresses")
-        if any(mark in each for mark in ",{}[]"):
-            raise ValueError(f"url: '{each}' cannot be one of a list, because it has one of , {{ }} [ ]; write it as %2C, %7B, %7D, %5B or %5D")
-    if not addresses:
-        raise ValueError("url: the list has no address")
-    return addresses[0] if len(addresses) == 1 else "{" + ",".join(addresses) + "}"
+def sklearn_dataset(name: str) -> Dataset:
+    """What scikit-learn's fetch_ function of that name fetches, which the server downloads: sklearn_dataset("covtype")."""
+    return Dataset({"sklearn": name})
 
 
 def inline(csv: str, target: str = "") -> Dataset:
