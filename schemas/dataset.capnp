@@ -113,6 +113,17 @@ struct Select $Json.schema("Select") {
 
   sampleSeed @14 :V.BoxedInt64 $Json.optional $Json.minimum(0);
   # The random_state of sample; 0 where none is given.
+
+  targets @15 :List(Text) $Json.optional;
+  # The target columns of a model with several outputs, at least two, in their order; not beside target.
+}
+
+struct TargetColumn {
+  # One of several target columns.
+
+  name @0 :Text;
+  classes @1 :List(Text) $Json.optional;
+  # Names of its classes, in code order; none for numbers.
 }
 
 struct NamedText {

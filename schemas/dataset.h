@@ -98,7 +98,16 @@ struct Select {
   bool dropDuplicates = false;   // the first of those that are equal there
   std::optional<std::int64_t> sample = {};       // so many at random, as pandas' sample() draws them
   std::optional<std::int64_t> sampleSeed = {};   // its random_state; 0 where none is given
+  std::vector<std::string> targets =
+      {};   // the target columns of a model with several outputs, at least two; not beside target
   friend bool operator==(const Select&, const Select&) = default;
+};
+
+// One of several target columns.
+struct TargetColumn {
+  std::string name;
+  std::vector<std::string> classes = {};   // names of its classes, in code order; none for numbers
+  friend bool operator==(const TargetColumn&, const TargetColumn&) = default;
 };
 
 }  // namespace kedge::schema

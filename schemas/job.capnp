@@ -354,6 +354,9 @@ struct Result $Json.document $Json.schema("Result") {
 
   registered @17 :Text $Json.optional;
   # NAME/VERSION that the job's model has become.
+
+  targets @18 :List(Dataset.TargetColumn) $Json.optional;
+  # The target columns where there are several; target and classes are then empty.
 }
 
 struct SearchResult {

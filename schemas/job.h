@@ -265,6 +265,7 @@ struct Result {
   std::optional<MemoryReport> memory = {};
   std::string target = {};                 // name of the target column; empty: none
   std::string registered = {};             // "iris/3": the version that the model has become; empty: none
+  std::vector<TargetColumn> targets = {};   // where there are several target columns; target and classes are then empty
   friend bool operator==(const Result&, const Result&) = default;
 };
 

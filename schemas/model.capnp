@@ -36,6 +36,8 @@ struct ModelInfo $Json.document $Json.schema("ModelInfo") {
   version @16 :Text;
   device @17 :Text;
   naValues @18 :List(Text) $Json.optional;
+  targets @19 :List(Dataset.TargetColumn) $Json.optional;
+  # Of a model with several outputs, in their order; target and classes are then empty.
 }
 
 struct ModelPage $Json.document {

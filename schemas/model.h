@@ -37,6 +37,8 @@ struct ModelInfo {
   std::int64_t seed = 0;
   std::string dataDigest, version, device;   // version: of kedge; device: cpu or cuda
   std::vector<std::string> naValues = {};    // select.naValues: cells with these texts are missing
+  std::vector<TargetColumn> targets =
+      {};   // of a model with several outputs, in their order; target and classes are then empty
   friend bool operator==(const ModelInfo&, const ModelInfo&) = default;
 };
 

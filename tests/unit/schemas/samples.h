@@ -43,7 +43,8 @@ inline JobSpec spec(DatasetRef dataset = {OpenmlRef{.name = "mnist_784", .versio
                      .groups = "patient",
                      .naValues = {"unknown", "-999"},
                      .keepDefaultNa = false,
-                     .types = {{"signup", "date:parts"}, {"zip", "category"}}},
+                     .types = {{"signup", "date:parts"}, {"zip", "category"}},
+                     .targets = {"churned", "price"}},
           .pipeline = {{.estimator = "StandardScaler", .name = "scale"},
                        {.estimator = "RandomForestClassifier", .params = values()}},
           .task = std::move(task),
@@ -160,7 +161,8 @@ inline Result result() {
           .evaluation = {{"confusion_matrix", ValueList{1, 2}}},
           .memory = MemoryReport{.neededBytes = 1 << 20, .predictedBytes = std::int64_t{5} << 30, .peakBytes = 3 << 20},
           .target = "class",
-          .registered = "flowers/3"};
+          .registered = "flowers/3",
+          .targets = {{.name = "churned", .classes = {"no", "yes"}}, {.name = "price"}}};
 }
 
 inline ModelInfo model() {
@@ -184,7 +186,8 @@ inline ModelInfo model() {
           .dataDigest = "cd",
           .version = "0.1.0",
           .device = "cuda",
-          .naValues = {"unknown"}};
+          .naValues = {"unknown"},
+          .targets = {{.name = "churned", .classes = {"no", "yes"}}, {.name = "price"}}};
 }
 
 inline DatasetPreview preview() {
