@@ -4,19 +4,27 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace kedge::engine {
 
-// A value: at most one of `by_code` and `codes` is set.
+// A value: at most one of `by_code` and `codes` is set. `verdict`, if set, has the last word: 1 or 0 for a value that
+// meets a condition or not. Equal texts mean equal verdicts.
 struct CellMap {
   std::vector<double> by_code = {};   // of a nominal column: what each category becomes; NaN: a missing cell
   std::vector<double> missing = {};   // of a numeric column: numbers that stand for a missing cell, ascending
   std::vector<double> codes = {};     // of numbers that become categories: the distinct ones, ascending; the place is the code
 
-  double of(double stored) const {
+  std::string condition = {};
+  std::function<double(double)> verdict = {};
+
+  double of(double stored) const { return verdict ? verdict(value(stored)) : value(stored); }
+
+  double value(double stored) const {
     constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
     if (stored != stored) return stored;
     if (!by_code.empty()) {
@@ -33,7 +41,8 @@ struct CellMap {
     const auto same = [](const std::vector<double>& x, const std::vector<double>& y) {
       return std::ranges::equal(x, y, {}, std::bit_cast<std::uint64_t, double>, std::bit_cast<std::uint64_t, double>);
     };
-    return same(a.by_code, b.by_code) && same(a.missing, b.missing) && same(a.codes, b.codes);
+    return same(a.by_code, b.by_code) && same(a.missing, b.missing) && same(a.codes, b.codes) &&
+           a.condition == b.condition;
   }
 };
 

@@ -4,13 +4,15 @@
 #include <algorithm>
 
 #include "engine/table/row_condition.h"
+#include "engine/table/typed_columns.h"
 
 namespace kedge::engine {
 
 std::vector<std::string> columns_read(const schema::Select& select) {
   if (select.columns.empty()) return {};
   std::vector<std::string> names = select.columns;
-  for (const std::optional<std::string>& role : {select.target, select.weights, select.groups})
+  if (select.target) names.push_back(column_of_target(*select.target));
+  for (const std::optional<std::string>& role : {select.weights, select.groups})
     if (role) names.push_back(*role);
   for (const std::string& condition : select.where)
     names.push_back(parse_row_condition(condition, "select.where").column);

@@ -3,12 +3,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "engine/core/number_text.h"
+#include "engine/table/typed_columns.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -125,10 +127,86 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+bool compares(Comparison comparison, double cell, double with) {
+  switch (comparison) {
+    case Comparison::kEqual:
+      return cell == with;
+    case Comparison::kNotEqual:
+      return cell != with;
+    case Comparison::kLess:
+      return cell < with;
+    case Comparison::kAtMost:
+      return cell <= with;
+    case Comparison::kMore:
+      return cell > with;
+    default:
+      return cell >= with;
+  }
+}
+
+bool is_among(const RowCondition& condition) {
+  return condition.comparison == Comparison::kIn || condition.comparison == Comparison::kNotIn;
+}
+
+std::function<bool(double)> number_test(const RowCondition& condition, const std::string& path) {
+  std::vector<double> numbers;
+  for (const Literal& literal : condition.literals) {
+    const double* const number = std::get_if<double>(&literal);
+    if (!number)
+      throw schema::Error(
+          schema::ErrorCode::kInvalidValue,
+          fmt::format("column '{}' has numbers, '{}' is a text", condition.column, std::get<std::string>(literal)),
+          path);
+    numbers.push_back(*number);
+  }
+  if (!is_among(condition))
+    return [comparison = condition.comparison, with = numbers.at(0)](double cell) {
+      return compares(comparison, cell, with);
+    };
+  std::ranges::sort(numbers);
+  return [numbers, is_in = condition.comparison == Comparison::kIn](double cell) {
+    return (!std::isnan(cell) && std::ranges::binary_search(numbers, cell)) == is_in;
+  };
+}
+
+// Of the codes of categories: which ones are meant.
+std::function<bool(double)> category_test(const RowCondition& condition, const ColumnInfo& column,
+                                          const std::string& path) {
+  const bool is_negative = condition.comparison == Comparison::kNotEqual || condition.comparison == Comparison::kNotIn;
+  if (!is_negative && condition.comparison != Comparison::kEqual && condition.comparison != Comparison::kIn)
+    throw schema::Error(
+        schema::ErrorCode::kInvalidValue,
+        fmt::format("column '{}' has categories, which are equal or not, neither less nor more", column.name), path);
+  std::vector<char> meant(column.categories.size());
+  for (const Literal& literal : condition.literals) {
+    const auto* const text = std::get_if<std::string>(&literal);
+    const std::string name = text ? *text : category_name(std::get<double>(literal));
+    const auto found = std::ranges::find(column.categories, name);
+    if (found != column.categories.end()) meant[static_cast<std::size_t>(found - column.categories.begin())] = 1;
+  }
+  return [meant, is_negative](double code) {
+    const bool is_meant =
+        code >= 0 && code < static_cast<double>(meant.size()) && meant[static_cast<std::size_t>(code)];
+    return is_meant != is_negative;
+  };
+}
+
 }   // namespace
 
 RowCondition parse_row_condition(std::string_view text, const std::string& path) {
   return Reader(text, path).condition();
+}
+
+std::function<bool(double)> condition_test(const RowCondition& condition, const ColumnInfo& column,
+                                           const std::string& path) {
+  if (column.values_column < 0)
+    throw schema::Error(schema::ErrorCode::kInvalidValue,
+                        fmt::format("column '{}' is free text, of which the data set keeps nothing", column.name),
+                        path);
+  if (condition.comparison == Comparison::kMissing) return [](double cell) { return std::isnan(cell); };
+  if (condition.comparison == Comparison::kPresent) return [](double cell) { return !std::isnan(cell); };
+  return column.type == ColumnInfo::Type::kNominal ? category_test(condition, column, path)
+                                                   : number_test(condition, path);
 }
 
 }   // namespace kedge::engine

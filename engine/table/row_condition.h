@@ -1,10 +1,14 @@
-// One condition of select.where: "age >= 30", "city in ['Paris', 'Rome']", "`net income` notna".
+// One condition of select.where, or of a target that says what it is true of: "age >= 30", "city in ['Paris', 'Rome']",
+// "`net income` notna".
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "engine/core/dataset_file.h"
 
 namespace kedge::engine {
 
@@ -23,5 +27,11 @@ struct RowCondition {
 // `isna`; `notna`. A column's name stands as it is or, with blanks or signs in it, between backticks. Errors:
 // kInvalidValue at `path`, with the place.
 RowCondition parse_row_condition(std::string_view text, const std::string& path);
+
+// Whether a cell of `column` meets it: a number, or the code of a category; NaN where it is missing, which differs from
+// everything. Errors: kInvalidValue at `path` for a comparison or a value that the column does not have, and for free
+// text.
+std::function<bool(double)> condition_test(const RowCondition& condition, const ColumnInfo& column,
+                                           const std::string& path);
 
 }   // namespace kedge::engine

@@ -15,6 +15,8 @@
 #include "engine/core/missing_text.h"
 #include "engine/core/number_text.h"
 #include "engine/core/require.h"
+#include "engine/table/row_condition.h"
+#include "engine/table/selection.h"
 #include "schemas/error.h"
 #include "schemas/json_text.h"
 
@@ -186,15 +188,8 @@ const std::string* type_of(const schema::Select& select, const std::string& name
 }
 
 void require_known_columns(const schema::Select& select, const DatasetMeta& meta) {
-  std::vector<std::string_view> names;
-  for (const ColumnInfo& column : meta.columns) names.push_back(column.name);
-  for (const auto& [name, type] : select.types) {
-    if (std::ranges::find(names, name) != names.end()) continue;
-    const std::string_view nearest = schema::nearest_name(name, names);
-    throw Error(ErrorCode::kInvalidValue, fmt::format("{} has no column '{}'{}", meta.name, name,
-                                                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
-                "select.types." + name);
-  }
+  for (const auto& [name, type] : select.types)
+    if (!meta.has_column(name)) find_column(meta, name, "select.types." + name);   // says that it is unknown
 }
 
 // A column that the job leaves out: one more that the source says to leave out. It must have no other use.
@@ -207,6 +202,36 @@ void drop(const schema::Select& select, const std::string& name, DatasetMeta& me
                                                                                                             : "it has another use"),
                 "select.types." + name);
   meta.ignored.push_back(name);
+}
+
+std::optional<RowCondition> condition_of(const std::string& target) {
+  try {
+    return parse_row_condition(target, "select.target");
+  } catch (const Error&) {
+    return std::nullopt;   // a column that is not there: find_column() says so
+  }
+}
+
+// Adds the column that a target with a condition stands for. False: the target is a column, or none is named.
+bool add_condition_target(const schema::Select& select, DatasetMeta& typed) {
+  if (!select.target || typed.has_column(*select.target)) return false;
+  const auto condition = condition_of(*select.target);
+  if (!condition) return false;
+  const ColumnInfo& source = find_column(typed, condition->column, "select.target");
+  const bool takes_missing =
+      condition->comparison == Comparison::kMissing || condition->comparison == Comparison::kPresent;
+  CellMap map = source.cells ? *source.cells.map : CellMap{};
+  map.condition = *select.target;
+  map.verdict = [takes_missing, meets = condition_test(*condition, source, "select.target")](double value) {
+    return std::isnan(value) && !takes_missing ? kMissing : static_cast<double>(meets(value));
+  };
+  ColumnInfo made = source;
+  made.name = *select.target, made.type = ColumnInfo::Type::kNumeric, made.type_name.clear(), made.source.clear();
+  made.categories.clear();
+  made.cells.map = std::make_shared<const CellMap>(std::move(map));
+  if (std::ranges::find(select.columns, source.name) == select.columns.end()) typed.ignored.push_back(source.name);
+  typed.columns.push_back(std::move(made));
+  return true;
 }
 
 void require_unique(const DatasetMeta& meta) {
@@ -226,7 +251,9 @@ bool is_column_type(const std::string& type) {
 
 std::optional<DatasetMeta> typed_meta(const schema::Select& select, const DatasetFile& data) {
   const DatasetMeta& meta = data.meta();
-  if (select.naValues.empty() && select.types.empty() && !(select.keepDefaultNa && meta.types_are_guessed)) return std::nullopt;
+  const bool may_retype =
+      !select.naValues.empty() || !select.types.empty() || (select.keepDefaultNa && meta.types_are_guessed);
+  if (!may_retype && (!select.target || meta.has_column(*select.target))) return std::nullopt;
   if (meta.is_sparse() && (!select.naValues.empty() || !select.types.empty()))
     throw Error(ErrorCode::kInvalidValue, fmt::format("{} is sparse: types and missing texts are of dense tables alone", meta.name),
                 select.types.empty() ? "select.naValues" : "select.types");
@@ -244,9 +271,15 @@ std::optional<DatasetMeta> typed_meta(const schema::Select& select, const Datase
     if (made.empty()) made.push_back(column);
     std::ranges::move(made, std::back_inserter(typed.columns));
   }
+  has_changed = add_condition_target(select, typed) || has_changed;
   if (!has_changed) return std::nullopt;
   require_unique(typed);
   return typed;
+}
+
+std::string column_of_target(const std::string& target) {
+  const auto condition = condition_of(target);
+  return condition ? condition->column : target;
 }
 
 std::string types_words(std::string_view column, std::string_view type) {

@@ -17,11 +17,14 @@ bool is_column_type(const std::string& type);
 inline constexpr const char* kColumnTypes =
     "\"number\", \"category\", \"date\", \"date:parts\" (with the day or month first \"date:dmy\", \"date:mdy:parts\"), \"drop\"";
 
-// The metadata as the job reads them, or nothing where they are as the file has them. Missing texts leave a nominal column; what is
-// then all numbers is numeric; types make it what they say; a date in parts becomes four columns, NAME_year to NAME_weekday. In the
-// target and the groups only naValues are missing: a class may be named "None". ColumnInfo::missing is still the file's. Cost: one pass
-// over the categories, over the rows for numbers that become categories. Errors: kInvalidValue at select.types.NAME for an unknown
-// column, kBadData with the first cell and row of a text that is no number or date.
+// The metadata as the job reads them, or nothing where they are as the file has them. Missing texts leave a nominal
+// column; what is then all numbers is numeric; types make it what they say; a date in parts becomes four columns,
+// NAME_year to NAME_weekday. In the target and the groups only naValues are missing: a class may be named "None". A
+// target that no column is called, and that is a condition ("age >= 30"), becomes a numeric column of that name: 1
+// where it is met, 0 where not, missing where the cell is (but for isna and notna); the column that it reads is a
+// feature only where select.columns names it. ColumnInfo::missing is still the file's. Cost: one pass over the
+// categories, over the rows for numbers that become categories. Errors: kInvalidValue at select.types.NAME for an
+// unknown column, kBadData with the first cell and row of a text that is no number or date.
 std::optional<DatasetMeta> typed_meta(const schema::Select& select, const DatasetFile& data);
 
 inline constexpr std::int64_t kRowsBetweenStops = std::int64_t{1}
@@ -68,6 +71,9 @@ std::optional<FoundCell> find_cell(const DatasetFile& data, const ColumnInfo& co
   }
   return found;
 }
+
+// The column that select.target reads: itself, or that of its condition.
+std::string column_of_target(const std::string& target);
 
 // What a message says to write in a job, as JSON: "select": {"types": {"NAME": "drop"}}, and "naValues": ["unknown",
 // "-"].

@@ -117,6 +117,45 @@ TEST_F(TypedColumns, BecomeDaysOrParts) {
   EXPECT_THAT(selection.columns, Each(2));
 }
 
+TEST_F(TypedColumns, BecomeATargetByACondition) {
+  const DatasetFile& file = data();
+  const auto target_of = [&](const std::string& condition) {
+    const Select select{
+        .target = condition, .naValues = {"unknown"}, .types = {{"signup", "drop"}, {"plan", "category"}}};
+    const auto typed = typed_meta(select, file);
+    const ColumnInfo* target = find_target(select, *typed);
+    EXPECT_EQ(target->name, condition);
+    EXPECT_EQ(target->type, ColumnInfo::Type::kNumeric);
+    return values(file, *target);
+  };
+  EXPECT_THAT(target_of("zip >= 1"), ElementsAre(1, 1, 0, 1));
+  EXPECT_THAT(target_of("plan in ['plus', 'basic']"), ElementsAre(1, testing::IsNan(), 1, testing::IsNan()));
+  EXPECT_THAT(target_of("age == 31"), ElementsAre(1, 0, testing::IsNan(), testing::IsNan()));
+  EXPECT_THAT(target_of("age notna"), ElementsAre(1, 1, 0, 0));
+}
+
+TEST_F(TypedColumns, OfATargetByAConditionAreNoFeature) {
+  const DatasetFile& file = data();
+  Select select{.target = "churned == 'yes'", .keepDefaultNa = false, .types = {{"signup", "drop"}}};
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const Feature& feature :
+         select_features(select, *typed_meta(select, file), {.nan = true, .categories = true}).features)
+      found.push_back(feature.name);
+    return found;
+  };
+  EXPECT_THAT(names(), ElementsAre("age", "plan", "zip"));
+  select.columns = {"zip", "churned"};
+  EXPECT_THAT(names(), ElementsAre("zip", "churned"));
+  const auto refusal = [&](const std::string& target) {
+    return error_of([&] { typed_meta({.target = target}, file); });
+  };
+  EXPECT_THAT(refusal("churnd == 'yes'").message, HasSubstr("did you mean 'churned'?"));
+  EXPECT_EQ(refusal("churnd == 'yes'").where, "select.target");
+  EXPECT_THAT(refusal("zip == 'x'").message, HasSubstr("column 'zip' has numbers, 'x' is a text"));
+  EXPECT_THAT(refusal("plan > 'x'").message, HasSubstr("neither less nor more"));
+}
+
 TEST_F(TypedColumns, AreLeftOutWhereTheJobDropsThem) {
   const auto typed = typed_meta({.types = {{"plan", "drop"}, {"signup", "drop"}, {"age", "drop"}}}, data());
   EXPECT_EQ(select_features({}, *typed).features, (std::vector<Feature>{{.name = "zip"}}));
