@@ -5,6 +5,7 @@
 
 #include <capnp/orphan.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ void store_list(const std::vector<std::string>&, capnp::List<capnp::Text>::Build
 void load_list(std::vector<std::string>&, capnp::List<capnp::Text>::Reader);
 void store_list(const std::vector<double>&, capnp::List<double>::Builder);
 void load_list(std::vector<double>&, capnp::List<double>::Reader);
+void store_list(const std::vector<std::int64_t>&, capnp::List<std::int64_t>::Builder);
+void load_list(std::vector<std::int64_t>&, capnp::List<std::int64_t>::Reader);
 
 // A string as Cap'n Proto text, made valid UTF-8 if it is not: a stray byte in a log line must not lose the
 // message.

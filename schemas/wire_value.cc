@@ -92,6 +92,15 @@ void load_list(std::vector<double>& numbers, capnp::List<double>::Reader reader)
   for (unsigned i = 0; i < reader.size(); ++i) numbers[i] = reader[i];
 }
 
+void store_list(const std::vector<std::int64_t>& numbers, capnp::List<std::int64_t>::Builder builder) {
+  for (unsigned i = 0; i < builder.size(); ++i) builder.set(i, numbers[i]);
+}
+
+void load_list(std::vector<std::int64_t>& numbers, capnp::List<std::int64_t>::Reader reader) {
+  numbers.resize(reader.size());
+  for (unsigned i = 0; i < reader.size(); ++i) numbers[i] = reader[i];
+}
+
 capnp::Data::Reader data_of(const std::string& bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }

@@ -74,6 +74,9 @@ struct AnswerReport {
   rows @3 :Int64;
   together @4 :Int64;
   seconds @5 :Float64;
+  bins @6 :List(Int64);
+  counts @7 :List(Int64);
+  profile @8 :Model.ModelProfile $Json.optional;
 }
 
 struct FailedReport {

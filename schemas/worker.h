@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "schemas/catalogue.h"
 #include "schemas/event.h"
@@ -80,6 +81,9 @@ struct AnswerReport {   // to an AskCommand
   std::int64_t rows = 0;                 // of the question
   std::int64_t together = 0;             // rows of all questions that the model answered in the same call
   double seconds = 0;                    // that this call took
+  std::vector<std::int64_t> bins = {};   // that the question's cells are in, counted through all columns of the profile
+  std::vector<std::int64_t> counts = {};      // cells in each of `bins`
+  std::optional<ModelProfile> profile = {};   // of a model that has one, if the worker loaded it for this command
   friend bool operator==(const AnswerReport&, const AnswerReport&) = default;
 };
 struct FailedReport {   // kCancelled when it stopped on request

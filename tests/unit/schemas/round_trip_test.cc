@@ -60,6 +60,12 @@ TEST(Codec, KeepsTheCatalogueAndTheServer) {
   expect_round_trip(ServerInfo{});
   expect_round_trip(samples::model());
   expect_round_trip(ModelInfo{});
+  expect_round_trip(samples::profile());
+  expect_round_trip(ModelProfile{});
+  expect_round_trip(samples::drift_counts());
+  expect_round_trip(DriftCounts{});
+  expect_round_trip(samples::drift());
+  expect_round_trip(ModelDrift{});
   expect_round_trip(samples::preview());
   expect_round_trip(DatasetPreview{});
   expect_round_trip(PreviewRequest{.dataset = samples::spec().dataset, .select = samples::spec().select});

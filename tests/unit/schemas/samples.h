@@ -190,6 +190,33 @@ inline ModelInfo model() {
           .targets = {{.name = "churned", .classes = {"no", "yes"}}, {.name = "price"}}};
 }
 
+inline ModelProfile profile() {
+  return {.rows = 150,
+          .columns = {{.edges = {1.5, 2.5}, .shares = {0.25, 0.25, 0.375, 0.125}},
+                      {.categories = {"f", "m"}, .shares = {0.5, 0.25, 0.25, 0}}}};
+}
+
+inline DriftCounts drift_counts() {
+  return {.since = "2026-01-02T03:04:05.678Z", .rows = 3, .counts = {1, 0, 2, 0, 1, 1, 0, 1}, .profile = profile()};
+}
+
+inline ModelDrift drift() {
+  return {.model = "mdl_1",
+          .since = "2026-01-02T03:04:05.678Z",
+          .rows = 200,
+          .trainedRows = 150,
+          .psi = 0.25,
+          .columns = {{.name = "age",
+                       .psi = 0.25,
+                       .trainedMissing = 0.125,
+                       .seenMissing = 0.5,
+                       .edges = {1.5},
+                       .trained = {0.5, 0.375},
+                       .seen = {0.25, 0.25}},
+                      {.name = "sex", .kind = "category", .categories = {"f"}, .trained = {0.5, 0.5}, .seen = {1, 0}}},
+          .note = "none"};
+}
+
 inline DatasetPreview preview() {
   return {.name = "stored customers",
           .rows = 50000,
@@ -313,8 +340,15 @@ inline std::vector<WorkerReport> reports() {
   reports[0].body = HelloReport{.device = devices().devices[0], .version = "0.1.0"};
   reports[1].body = HeartbeatReport{};
   reports[2].body = DoneReport{.leaseToken = 7, .result = result(), .model = model(), .modelBytes = std::string("\0\x80", 2)};
-  reports[4].body = AnswerReport{
-      .leaseToken = 7, .body = std::string("\0\x80", 2), .model = model(), .rows = 2, .together = 5, .seconds = 0.5};
+  reports[4].body = AnswerReport{.leaseToken = 7,
+                                 .body = std::string("\0\x80", 2),
+                                 .model = model(),
+                                 .rows = 2,
+                                 .together = 5,
+                                 .seconds = 0.5,
+                                 .bins = {0, 4},
+                                 .counts = {2, 1},
+                                 .profile = profile()};
   reports[3].body = FailedReport{.leaseToken = 7, .error = error()};
   for (const EventBody& body : event_bodies())
     reports.emplace_back().body = EventReport{.leaseToken = 8, .body = body};
