@@ -275,6 +275,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   JobService jobs(job_options(config, metrics));
   const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker,
                                                      {.together = static_cast<std::size_t>(config.predict_batch),
+                                                      .workers = static_cast<std::size_t>(config.predict_workers),
                                                       .delay = std::chrono::microseconds(config.predict_delay_us)});
   api::StreamCounts streams(config.tenant_streams);
   http::net::thread_pool upload_threads(kUploadThreads);

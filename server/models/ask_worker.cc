@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "schemas/error.h"
-#include "schemas/quota.h"
 
 namespace kedge::server {
 namespace {
@@ -20,7 +19,6 @@ using schema::ErrorCode;
 
 constexpr std::chrono::seconds kAnswerDeadline{60};
 constexpr std::chrono::milliseconds kIdleRead{500};
-constexpr std::size_t kModelsKept = 4;   // that the worker keeps loaded (engine/worker/runner.cc)
 
 bool is_readable(const engine::WorkerChannel& channel, std::chrono::milliseconds wait) {
   pollfd polled{.fd = channel.fd(), .events = POLLIN};
@@ -37,22 +35,25 @@ std::shared_ptr<void> AskWorker::ask(Place place, std::function<schema::AskComma
   std::shared_ptr<void> handle(nullptr, [this, added](void*) { forget(added); });
   const std::lock_guard lock(mutex_);
   if (is_closed_) throw Error(ErrorCode::kUnavailable, "the server is stopping");
-  const auto mine = waiting_.find(tenant);
-  if (mine != waiting_.end() && mine->second.size() >= limits_.per_tenant)
-    throw schema::QuotaExceeded(fmt::format("{} predictions are waiting, no more may", limits_.per_tenant),
-                                {.name = "predictions", .unit = "concurrent-requests", .most = limits_.per_tenant});
-  if (n_waiting_ >= limits_.total) throw Error(ErrorCode::kUnavailable, fmt::format("{} predictions are waiting, no more may", limits_.total));
-  if (mine == waiting_.end()) turns_.push_back(tenant);
+  room_->enter(tenant);
+  const bool is_first = !waiting_.contains(tenant);
   try {
+    if (is_first) turns_.push_back(tenant);
     waiting_[tenant].push_back(added);
   } catch (...) {   // no memory: a turn without a question must not stay
     if (const auto made = waiting_.find(tenant); made != waiting_.end() && made->second.empty()) waiting_.erase(made);
-    if (!waiting_.contains(tenant)) turns_.pop_back();
+    if (is_first && !turns_.empty() && turns_.back() == tenant) turns_.pop_back();
+    room_->leave(tenant);
     throw;
   }
   ++n_waiting_;
   changed_.notify_one();
   return handle;
+}
+
+void AskWorker::note_taken(const Question& question) {
+  --n_waiting_;
+  room_->leave(question.place.tenant);
 }
 
 AskWorker::QuestionPointer AskWorker::next() {
@@ -61,7 +62,7 @@ AskWorker::QuestionPointer AskWorker::next() {
   const auto mine = waiting_.find(tenant);
   QuestionPointer question = std::move(mine->second.front());
   mine->second.pop_front();
-  --n_waiting_;
+  note_taken(*question);
   if (mine->second.empty())
     waiting_.erase(mine);
   else
@@ -73,7 +74,7 @@ void AskWorker::forget(const QuestionPointer& question) {
   const std::lock_guard lock(mutex_);
   const auto mine = waiting_.find(question->place.tenant);
   if (mine == waiting_.end() || std::erase(mine->second, question) == 0) return;   // it has had its turn
-  --n_waiting_;
+  note_taken(*question);
   if (!mine->second.empty()) return;
   waiting_.erase(mine);
   std::erase(turns_, question->place.tenant);
@@ -127,7 +128,7 @@ AskWorker::QuestionPointer AskWorker::take_of(const std::string& tenant, Groups&
     group.taken_rows += place.rows;
     QuestionPointer question = std::move(*at);
     mine.erase(at);
-    --n_waiting_;
+    note_taken(*question);
     return question;
   }
   return nullptr;
@@ -162,17 +163,14 @@ std::vector<AskWorker::QuestionPointer> AskWorker::take(std::unique_lock<std::mu
   return taken;
 }
 
-// What a worker that died had not answered is asked again, one by one: only the one that it dies of has that error.
+// What a worker that died had not answered is asked once more, one by one: it may have died of another question, or have
+// been killed from outside.
 void AskWorker::settle_all(std::vector<QuestionPointer> questions) {
-  const bool were_many = questions.size() > 1;
-  std::vector<QuestionPointer> left = ask_worker(std::move(questions));
-  const bool may_be_innocent = were_many || !was_asked_;
-  const Error crashed(ErrorCode::kWorkerCrashed, "the worker died of this question: " + how_it_ended_);
-  for (QuestionPointer& question : left) {
+  for (QuestionPointer& question : ask_worker(std::move(questions))) {
     std::vector<QuestionPointer> alone;
     alone.push_back(std::move(question));
-    if (may_be_innocent) alone = ask_worker(std::move(alone));
-    if (!alone.empty()) end(*alone.front(), {}, std::make_exception_ptr(crashed));
+    for (const QuestionPointer& left : ask_worker(std::move(alone)))
+      end(*left, {}, std::make_exception_ptr(Error(ErrorCode::kWorkerCrashed, "the worker died of this question: " + how_it_ended_)));
   }
 }
 
@@ -196,7 +194,6 @@ std::vector<AskWorker::QuestionPointer> AskWorker::ask_worker(std::vector<Questi
     }
   }
   if (process_ && is_alive) is_alive = process_->channel().release();
-  was_asked_ = is_alive;
   if (!is_alive) {
     how_it_ended_ = process_ ? process_->end() : "has ended";
     end_process();

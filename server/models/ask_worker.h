@@ -16,12 +16,14 @@
 
 #include "schemas/worker.h"
 #include "server/jobs/worker_process.h"
+#include "server/models/ask_room.h"
 
 namespace kedge::server {
 
 struct AskLimits {
   std::size_t per_tenant = 64, total = 256;   // questions that wait for their turn
-  std::size_t together = 64;                  // that are sent to the worker at a time
+  std::size_t together = 64;                  // that are sent to a worker at a time
+  std::size_t workers = 1;                    // of a pool
   std::chrono::microseconds delay{0};         // that a question waits for others, unless its model has another
 };
 
@@ -30,10 +32,10 @@ struct AskLimits {
 // goes next. A model's questions wait until the first of them has waited for its delay, or so many rows are there as
 // may be asked together; no more rows of it go at a time, except of a question that alone has more. So a busy worker is
 // asked about many rows at once, and an idle one without delay. The process starts with the first question and is
-// replaced when it dies; of several that it was asked, each is then asked again, alone.
+// replaced when it dies; what it had not answered is then asked once more, each alone.
 class AskWorker {
  public:
-  // An answer, or what went wrong: errors of the worker; kWorkerCrashed when it dies of the question; kDeadlineExceeded
+  // An answer, or what went wrong: errors of the worker; kWorkerCrashed when two die of the question; kDeadlineExceeded
   // when it takes more than a minute; kUnavailable when the process cannot be started or this object is being
   // destroyed.
   using Answered = std::function<void(schema::AnswerReport, std::exception_ptr)>;
@@ -46,13 +48,18 @@ class AskWorker {
     std::chrono::microseconds delay{0};    // that it waits for others
   };
 
-  explicit AskWorker(WorkerProgram program, AskLimits limits = {}) : program_(std::move(program)), limits_(limits) {
+  static constexpr std::size_t kModelsKept = 4;   // that a worker keeps loaded (engine/worker/runner.cc)
+
+  // room: of several workers together; null: the limits are of this one.
+  explicit AskWorker(WorkerProgram program, AskLimits limits = {}, std::shared_ptr<AskRoom> room = nullptr)
+      : program_(std::move(program)),
+        limits_(limits),
+        room_(room ? std::move(room) : std::make_shared<AskRoom>(limits.per_tenant, limits.total)) {
     thread_ = std::jthread([this](std::stop_token stop) { loop(stop); });
   }
   // `question` is called when its turn comes, `answered` once with its answer or with what either threw; both on this
   // object's thread. A question whose handle is destroyed before its turn is dropped, without an answer. The handle
-  // must not outlive this object. Errors: kTooManyRequests when so many of the tenant's wait already, kUnavailable when
-  // so many of all do.
+  // must not outlive this object. Errors: as AskRoom::enter().
   std::shared_ptr<void> ask(Place place, std::function<schema::AskCommand()> question, Answered answered);
 
  private:
@@ -83,6 +90,7 @@ class AskWorker {
   Groups groups() const;                                                // under the lock, as are the next ones
   QuestionPointer take_of(const std::string& tenant, Groups& groups);   // the first that may go; null: none may
   QuestionPointer next();                                               // whether or not it may go; something waits
+  void note_taken(const Question& question);                            // it waits no more
   void forget(const QuestionPointer& question);
   std::vector<QuestionPointer> take(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   void settle_all(std::vector<QuestionPointer> questions);
@@ -99,9 +107,9 @@ class AskWorker {
 
   const WorkerProgram program_;
   const AskLimits limits_;
+  const std::shared_ptr<AskRoom> room_;
   std::int64_t last_token_ = 0;               // the thread's alone, as is the next
   std::unique_ptr<WorkerProcess> process_;
-  bool was_asked_ = false;                    // the worker had all that was sent last
   std::string how_it_ended_ = "has ended";    // the last worker that died
   std::deque<std::string> loaded_;            // models that the worker has, the last asked first
   std::mutex mutex_;                          // guards what follows

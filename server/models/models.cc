@@ -36,7 +36,7 @@ class LocalModels final : public Models {
         log_(
             data_dir / "serving", [this] { forget_deleted(); },
             [this](const std::string& model) { book_.note_dropped(model); }),
-        worker_({.file = program.empty() ? beside_this_program() : program, .temporary = data_dir / "tmp"}, limits) {}
+        workers_({.file = program.empty() ? beside_this_program() : program, .temporary = data_dir / "tmp"}, limits) {}
 
   schema::ModelPage list(std::int64_t page_size, std::string_view page_token, const std::optional<std::string>& tenant) const override {
     return jobs_.list_models(page_size, page_token, tenant);
@@ -70,7 +70,7 @@ class LocalModels final : public Models {
   }
 
   std::shared_ptr<void> load(const StagedModel& model, const std::string& tenant, Loaded loaded) override {
-    return worker_.ask(
+    return workers_.ask(
         {.tenant = tenant}, [path = model.path] { return schema::AskCommand{.modelPath = path}; },
         [loaded = std::move(loaded), translated = model.translated](schema::AnswerReport report,
                                                                     std::exception_ptr error) {
@@ -108,7 +108,7 @@ class LocalModels final : public Models {
                                 .body = std::move(question.body),
                                 .model = question.model};
     };
-    return worker_.ask(std::move(place), std::move(command),
+    return workers_.ask(std::move(place), std::move(command),
                        [this, tenant, model, start, logged, answered = std::move(answered)](schema::AnswerReport report,
                                                                                             std::exception_ptr error) {
                          const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -208,7 +208,7 @@ class LocalModels final : public Models {
   ServingBook serving_;
   ModelBook book_;
   PredictionLog log_;
-  AskWorker worker_;   // last: its thread uses the others
+  AskPool workers_;   // last: its threads use the others
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 #include "schemas/model.h"
 #include "server/data/tenant_bytes.h"
-#include "server/models/ask_worker.h"
+#include "server/models/ask_pool.h"
 #include "server/models/model_figures.h"
 #include "server/models/serving_settings.h"
 

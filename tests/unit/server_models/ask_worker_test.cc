@@ -1,12 +1,16 @@
 // Questions to a worker: which wait, in which order they are answered, and what happens to those that are given up.
-#include "server/models/ask_worker.h"
+#include "server/models/ask_pool.h"
+
+#include <signal.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "schemas/quota.h"
 #include "tests/support/jobs_service.h"
@@ -28,9 +32,12 @@ class AskWorkerTest : public testing::Test {
   std::filesystem::path gate() const { return dir_ / "gate"; }
   void open_gate() { std::ofstream(gate()) << '\n'; }
 
-  void ask(AskWorker& worker, const std::string& tenant, const std::string& body, AskWorker::Place place = {}) {
+  // Without an output the gate does not count. Asker: AskWorker or AskPool.
+  template <class Asker>
+  void ask(Asker& worker, const std::string& tenant, const std::string& body, AskWorker::Place place = {},
+           const std::string& output = "predict") {
     place.tenant = tenant;
-    auto question = [body] { return schema::AskCommand{.modelPath = "a model", .output = "predict", .body = body}; };
+    auto question = [body, output] { return schema::AskCommand{.modelPath = "a model", .output = output, .body = body}; };
     auto note = [this](schema::AnswerReport report, std::exception_ptr error) {
       {
         const std::lock_guard lock(mutex_);
@@ -41,7 +48,9 @@ class AskWorkerTest : public testing::Test {
     handles_.push_back(worker.ask(std::move(place), question, note));
   }
   // Waits until the worker has the first question, which is in no queue then.
-  void ask_first(AskWorker& worker) {
+  template <class Asker>
+  void ask_first(Asker& worker, AskWorker::Place place = {}) {
+    place.tenant = "first";
     std::atomic<bool> has_begun = false;
     auto question = [&has_begun] {
       has_begun = true;
@@ -54,7 +63,7 @@ class AskWorkerTest : public testing::Test {
       }
       waiter_.touch();
     };
-    handles_.push_back(worker.ask({.tenant = "first"}, question, note));
+    handles_.push_back(worker.ask(std::move(place), question, note));
     ASSERT_TRUE(waiter_.until([&] { return has_begun.load(); }));
   }
   std::vector<std::string> told(std::size_t count) {
@@ -158,6 +167,52 @@ TEST_F(AskWorkerTest, AsksWhenTheDelayIsOver) {
   AskWorker worker(program());
   ask(worker, "alice", "a1", {.model = "a", .delay = std::chrono::milliseconds(20)});
   EXPECT_THAT(told(1), ElementsAre("a1"));
+  handles_.clear();
+}
+
+// Kills the fake workers, which are this process's only children. False: there is none.
+bool kill_workers() {
+  bool is_any = false;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t child = 0; children >> child; is_any = true) ::kill(child, SIGKILL);
+  }
+  return is_any;
+}
+
+TEST_F(AskWorkerTest, AsksAnotherWorkerWhereOneIsKilledFromOutside) {
+  AskWorker worker(program());
+  ask_first(worker);   // alone
+  while (!kill_workers()) std::this_thread::sleep_for(std::chrono::milliseconds(1));   // it is being started
+  open_gate();
+  EXPECT_THAT(told(1), ElementsAre("first"));
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, OfAPoolDoNotHoldUpTheModelsOfTheOthers) {
+  AskPool pool(program(), {.workers = 2});
+  ask(pool, "alice", "a1", {.model = "a"});   // the gate is closed
+  ask(pool, "alice", "b1", {.model = "b"}, "");
+  EXPECT_THAT(told(1), ElementsAre("b1"));
+  ask(pool, "alice", "c1", {.model = "c"}, "");   // where the fewest are, the first: behind a
+  ask(pool, "alice", "b2", {.model = "b"}, "");
+  EXPECT_THAT(told(2), ElementsAre("b1", "b2"));
+  open_gate();
+  EXPECT_THAT(told(4), ElementsAre("b1", "b2", "a1", "c1"));
+  handles_.clear();
+}
+
+TEST_F(AskWorkerTest, OfAPoolShareTheLimits) {
+  AskPool pool(program(), {.per_tenant = 2, .total = 3, .workers = 2});
+  for (const char* model : {"a", "b"}) ask_first(pool, {.model = model});
+  ask(pool, "alice", "a1", {.model = "a"}), ask(pool, "alice", "b1", {.model = "b"});
+  EXPECT_EQ(refusal([&] { ask(pool, "alice", "b2", {.model = "b"}); }), ErrorCode::kTooManyRequests);
+  ask(pool, "bob", "b3", {.model = "b"});
+  EXPECT_EQ(refusal([&] { ask(pool, "carol", "a2", {.model = "a"}); }), ErrorCode::kUnavailable);
+  open_gate();
+  EXPECT_EQ(told(5).size(), 5u);
+  ask(pool, "carol", "a2", {.model = "a"});
+  EXPECT_EQ(told(6).back(), "a2");
   handles_.clear();
 }
 
