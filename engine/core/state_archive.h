@@ -119,6 +119,8 @@ class StateArchive {
   void expect_in(std::string_view name, std::int64_t value, std::int64_t low, std::int64_t high) const;
   // "RandomForestRegressor cannot be stored": for an estimator without state().
   [[noreturn]] void refuse() const;
+  // Loading: whether there is more to read, such as what files of earlier versions do not have.
+  bool has_more() const { return !state_.empty(); }
   // Loading: everything in the file has been read.
   void finish() const;
 

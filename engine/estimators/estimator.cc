@@ -40,6 +40,11 @@ std::vector<std::int32_t> Classifier<T>::predict(const Context& ctx, const Sampl
 }
 
 template <class T>
+std::vector<std::vector<double>> MultiOutput<T>::predict_proba(const Context&, const Samples<T>&) const {
+  throw std::logic_error("this estimator of several targets gives no probabilities");
+}
+
+template <class T>
 std::vector<std::int32_t> Clusterer<T>::predict(const Context&, const Samples<T>&) const {
   throw std::logic_error("this clusterer cannot predict");
 }
@@ -48,6 +53,8 @@ template class Estimator<float>;
 template class Estimator<double>;
 template class Classifier<float>;
 template class Classifier<double>;
+template class MultiOutput<float>;
+template class MultiOutput<double>;
 template class Clusterer<float>;
 template class Clusterer<double>;
 

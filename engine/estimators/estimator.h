@@ -101,6 +101,20 @@ class Regressor : public virtual Estimator<T> {
   virtual std::vector<double> predict(const Context& ctx, const Samples<T>& X) const = 0;
 };
 
+// Fits several target columns, Target::outputs, to one table. It is neither a Classifier nor a Regressor, whose callers
+// know one target.
+template <class T>
+class MultiOutput : public virtual Estimator<T> {
+ public:
+  // By output: how many classes it has, 0 of values; empty before fit.
+  virtual std::vector<std::int32_t> class_counts() const = 0;
+  // By output, host, one entry a row: values, or the codes of the predicted classes.
+  virtual std::vector<std::vector<double>> predict(const Context& ctx, const Samples<T>& X) const = 0;
+  virtual bool has_proba() const { return false; }
+  // By output, host: rows x classes. Called only if has_proba().
+  virtual std::vector<std::vector<double>> predict_proba(const Context& ctx, const Samples<T>& X) const;
+};
+
 template <class T>
 class Clusterer : public virtual Estimator<T> {
  public:

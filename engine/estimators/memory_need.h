@@ -33,6 +33,7 @@ struct SampleShape {
   std::int64_t entries = -1;                           // of sparse samples; -1: dense
   std::int64_t value_bytes = 8;                        // 4 or 8
   std::int64_t n_outputs = 1;                          // classes of the target; 1 for values and without a target
+  std::int64_t n_targets = 1;                          // target columns; of several, n_outputs is the most classes of one
   bool in_place = false;                               // a whole table without an affine map, read where it lies
   std::int64_t table_rows = 0;                         // of the table that they are some rows of, if it has more
   std::optional<bool> has_few_values = std::nullopt;   // whether no column has more than 256 distinct values, where that is known

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "engine/core/chosen.h"
 #include "engine/core/uploaded.h"
 
 namespace kedge::engine {
@@ -36,6 +37,13 @@ double largest_magnitude(const Context& ctx, MatrixView<const double> values) {
 }
 
 }   // namespace
+
+std::vector<TargetOutput> rows_at(const std::vector<TargetOutput>& outputs, const std::vector<std::int32_t>& rows) {
+  std::vector<TargetOutput> some;
+  for (const TargetOutput& output : outputs)
+    some.push_back({output.name, chosen(output.codes, rows), output.classes, chosen(output.values, rows)});
+  return some;
+}
 
 struct TargetOnDevices::Parts {
   struct Part {   // of one device

@@ -28,13 +28,27 @@ class TargetOnDevices {
   std::unique_ptr<Parts> parts_;
 };
 
+// One of several target columns; host memory, one entry a row.
+struct TargetOutput {
+  std::string name;
+  std::vector<std::int32_t> codes = {};    // of classes
+  std::vector<std::string> classes = {};   // names, in code order
+  std::vector<double> values = {};         // what a regressor fits; all finite
+
+  std::int32_t n_classes() const { return static_cast<std::int32_t>(classes.size()); }
+};
+
+// The same columns with some of their rows, or with none where they have none.
+std::vector<TargetOutput> rows_at(const std::vector<TargetOutput>& outputs, const std::vector<std::int32_t>& rows);
+
 // What the rows are to be mapped to, and what they weigh, in their order. By the estimator's target_kind() either the
-// class members or `values` are filled; host memory. Nothing of it changes after the first call of a member function.
+// class members or `values` are filled, or for a MultiOutput `outputs` in their place; host memory. Nothing of it changes after the first call of a member function.
 struct Target {
   std::vector<std::int32_t> codes;    // class codes, one per row
   std::vector<std::string> classes;   // names, in code order; all classes of the data set
   std::vector<double> values;         // what a regressor fits, one per row; all finite
   std::vector<double> weights;        // sample weights, one per row, finite and >= 0; empty: all weigh 1
+  std::vector<TargetOutput> outputs = {};   // the columns of a MultiOutput
   TargetOnDevices on_devices = {};
 
   std::int32_t n_classes() const { return static_cast<std::int32_t>(classes.size()); }
