@@ -33,6 +33,13 @@ void emit_timing(const Context& ctx, const char* phase, double seconds) {
   if (ctx.emit) ctx.emit(schema::TimingEvent{phase, seconds, -1});
 }
 
+// Of several targets; otherwise none.
+std::vector<schema::TargetColumn> target_columns(const TaskTarget& target) {
+  std::vector<schema::TargetColumn> columns;
+  for (const TargetOutput& output : target.outputs) columns.push_back({.name = output.name, .classes = output.classes});
+  return columns;
+}
+
 // Drops tables of earlier runs, the least recently used first, while the plan finds too little memory. `in_use`: how
 // many of the most recently used ones this run reads.
 void free_for(const Context& ctx, const MemoryPlan& plan, WarmTables& tables, std::size_t in_use) {
@@ -49,6 +56,13 @@ void free_for(const Context& ctx, const MemoryPlan& plan, WarmTables& tables, st
 struct Pipeline::Impl {
   CheckedJob job;
 
+  // The name of the single target column, or null where the job has none or several.
+  const std::string* target_name(const DatasetMeta& meta, const TaskTarget& target) const {
+    if (target.kind == TargetKind::kNone || !job.spec.select.targets.empty()) return nullptr;
+    const std::vector<const ColumnInfo*> columns = find_targets(job.spec.select, meta);
+    return columns.empty() ? nullptr : &columns[0]->name;
+  }
+
   // Everything but the fitted pipeline. The text of an inline data set is not the model's to give away.
   schema::ModelInfo describe(const Context& ctx, const Selection& selection, const DatasetMeta& meta, const TaskTarget& target,
                              const RunFiles& files) const {
@@ -62,7 +76,8 @@ struct Pipeline::Impl {
                            .version = kVersion,
                            .device = report_of(ctx.device.info()).kind};
     if (auto* text = std::get_if<schema::InlineRef>(&info.dataset.source)) text->csv.clear();
-    if (const ColumnInfo* column = find_target(job.spec.select, meta); column && target.kind != TargetKind::kNone) info.target = column->name;
+    if (const std::string* name = target_name(meta, target)) info.target = *name;
+    info.targets = target_columns(target);
     for (std::size_t j = 0; j < selection.features.size(); ++j) {
       const Feature& feature = selection.features[j];
       const FeatureSource& from = selection.sources[j];
@@ -106,11 +121,12 @@ struct Pipeline::Impl {
 
   // Says which column is the target where the job and its data set leave that open.
   void tell_target(const Context& ctx, const DatasetMeta& meta, const TaskTarget& target, schema::Result& result) const {
-    const ColumnInfo* column = find_target(job.spec.select, meta);
-    if (!column) return;
-    if (target.kind != TargetKind::kNone) result.target = column->name;
-    if (job.spec.select.target || names_target(job.spec.dataset)) return;
-    ctx.warn(fmt::format("no target is named, so the last column '{}' is {}: select.target names another", column->name,
+    if (const std::string* name = target_name(meta, target)) result.target = *name;
+    result.targets = target_columns(target);
+    const schema::Select& select = job.spec.select;
+    const std::vector<const ColumnInfo*> columns = find_targets(select, meta);
+    if (columns.empty() || select.target || !select.targets.empty() || names_target(job.spec.dataset)) return;
+    ctx.warn(fmt::format("no target is named, so the last column '{}' is {}: select.target names another", columns[0]->name,
                          target.kind == TargetKind::kNone ? "used as it and left out of the features" : "the target"));
   }
 

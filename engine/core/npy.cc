@@ -159,11 +159,10 @@ std::string npy_header(std::string_view dtype, std::span<const std::int64_t> sha
   return header + text;
 }
 
-std::string npy_texts(const std::vector<std::string>& texts) {
+std::string npy_texts(const std::vector<std::string>& texts, std::span<const std::int64_t> shape) {
   std::vector<std::u32string> wide;
   std::size_t longest = 1;
   for (const std::string& text : texts) wide.push_back(utf32_of(text)), longest = std::max(longest, wide.back().size());
-  const std::int64_t shape[] = {static_cast<std::int64_t>(texts.size())};
   std::string out = npy_header(fmt::format("<U{}", longest), shape);
   for (std::u32string& text : wide) {
     text.resize(longest, U'\0');

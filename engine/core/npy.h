@@ -26,7 +26,7 @@ std::string_view npy_numbers(std::string_view bytes, std::string_view dtype);
 // The header of an array of `shape` whose numbers are to follow. dtype: "<f8", "<f4", "<i8", "<U7".
 std::string npy_header(std::string_view dtype, std::span<const std::int64_t> shape);
 
-// Texts as an array of "<Un": UTF-32, as long as the longest, with its header.
-std::string npy_texts(const std::vector<std::string>& texts);
+// Texts as an array of `shape` and "<Un": UTF-32, as long as the longest, with its header.
+std::string npy_texts(const std::vector<std::string>& texts, std::span<const std::int64_t> shape);
 
 }  // namespace kedge::engine

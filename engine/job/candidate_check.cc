@@ -7,6 +7,7 @@
 #include "engine/job/param_path.h"
 #include "engine/job/refuse.h"
 #include "engine/job/scorer_check.h"
+#include "engine/job/targets_check.h"
 
 namespace kedge::engine {
 namespace {
@@ -106,6 +107,7 @@ void CandidateCheck::check(std::size_t i) {
     if (form->traits) steps.push_back(form->step), traits.push_back(*form->traits);
   if (steps.empty()) refuse(where_, "the candidate passes all steps through, one must be left");
   check_order(steps, traits, where_);
+  check_targets(traits, job_.spec.select, where_);
   check_predicts(traits.back(), steps.size(), "a search");
   for (const Scorer* scorer : job_.scorers) check_scorer(*scorer, traits.back(), where_);
   const bool is_first = i == 0 && !extra_;

@@ -6,6 +6,7 @@
 
 #include "engine/metrics/class_counts.h"
 #include "engine/metrics/ranking.h"
+#include "engine/model_selection/cross_validate.h"
 
 namespace kedge::engine {
 namespace {
@@ -79,6 +80,24 @@ Curves curves_of(const ScoredRows& rows, const std::vector<std::string>& classes
 }
 
 }  // namespace
+
+ValueMap output_scores_of(const ScoredRows& rows, const std::vector<TargetOutput>& outputs,
+                          const std::vector<const Scorer*>& scorers) {
+  ValueMap by_output;
+  const std::size_t width = outputs.size() * scorers.size();
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    ValueMap by_scorer;
+    for (std::size_t s = 0; s < scorers.size(); ++s) {
+      std::vector<double> folds;
+      for (std::size_t at = s * outputs.size() + k; at < rows.output_scores.size(); at += width)
+        folds.push_back(rows.output_scores[at]);
+      schema::Score score = summarize(std::move(folds));
+      by_scorer.emplace_back(scorers[s]->name, ValueMap{{"perFold", std::move(score.perFold)}, {"mean", score.mean}, {"std", score.std}});
+    }
+    by_output.emplace_back(outputs[k].name, std::move(by_scorer));
+  }
+  return {{"outputs", std::move(by_output)}};
+}
 
 ValueMap evaluation_of(const ScoredRows& rows, const std::vector<std::string>& classes) {
   ValueMap found;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/estimators/target.h"
+#include "engine/metrics/scorers.h"
 #include "engine/model_selection/scored_rows.h"
 #include "schemas/value.h"
 
@@ -14,5 +16,9 @@ namespace kedge::engine {
 // the rest, and "micro": all such decisions together, as in scikit-learn's average="micro"); each with its points, at
 // most 200 of them, and its area ("auc", "average_precision"). A class that does not occur among the rows has no curve.
 schema::ValueMap evaluation_of(const ScoredRows& rows, const std::vector<std::string>& classes);
+
+// "outputs": of several target columns by name, the scores of each by scorer, as {"perFold", "mean", "std"}.
+schema::ValueMap output_scores_of(const ScoredRows& rows, const std::vector<TargetOutput>& outputs,
+                                  const std::vector<const Scorer*>& scorers);
 
 }  // namespace kedge::engine

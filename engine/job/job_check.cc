@@ -11,6 +11,7 @@
 #include "engine/core/value_size.h"
 #include "engine/generate/generate.h"
 #include "engine/job/refuse.h"
+#include "engine/job/targets_check.h"
 #include "engine/job/task_check.h"
 #include "engine/table/row_filter.h"
 #include "engine/table/typed_columns.h"
@@ -102,6 +103,7 @@ void check(const schema::Select& select) {
       refuse(fmt::format("select.columns[{}]", i), fmt::format("column '{}' is named twice", select.columns[i]));
     }
   }
+  check_targets(select);
   check_types(select);
   check_row_filter(select);
 }
@@ -193,6 +195,8 @@ CheckedJob check_job(const schema::JobSpec& spec, const CheckBudget& budget) {
     return job;
   }
   job.steps = check_steps(spec.pipeline, clock);
+  check_targets(job.steps, spec.select, "select.targets");
+  check_task_of_targets(spec);
   check_task(job, clock);
   check_device(spec.device);
   return job;

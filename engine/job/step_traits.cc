@@ -41,6 +41,11 @@ StepTraits traits_of(const schema::Step& step, const std::string& path) {
                     .accepts_nan = made->accepts_nan(),
                     .accepts_categories = made->accepts_categories(),
                     .target_kind = made->target_kind()};
+  if (const auto* several = dynamic_cast<const MultiOutput<double>*>(made.get())) {
+    const bool classifies = made->target_kind() == TargetKind::kClasses;
+    traits.fits_targets = true, traits.has_proba = several->has_proba();
+    traits.classifies = classifies, traits.regresses = !classifies;
+  }
   if (const auto* resampler = resampler_of(*made))
     traits.resamples = true, traits.drops_weights = !resampler->keeps_weights();
   if (const auto* scorer = dynamic_cast<const RowScorer<double>*>(made.get()))

@@ -16,6 +16,7 @@ struct StepTraits {
   bool predicts = false;        // rows that it was not fitted with
   bool has_proba = false, has_decision = false;   // of classes
   std::vector<std::string> row_outputs = {};      // see RowScorer
+  bool fits_targets = false;                      // several columns: see MultiOutput
   bool resamples = false;                         // see Resampler
   bool drops_weights = false;                     // of the rows, where it resamples
   bool takes_weights = false, accepts_nan = false, accepts_categories = false;

@@ -289,7 +289,7 @@ void check_model_task(const schema::JobSpec& spec) {
   if (!spec.pipeline.empty()) refuse("pipeline", "a task with a stored model takes no pipeline: the model has its own");
   const schema::Select& select = spec.select;
   const char* field = !select.columns.empty() ? "columns" : select.dtype ? "dtype" : select.scale ? "scale"
-                      : select.weights ? "weights" : select.groups ? "groups" : !select.types.empty() ? "types"
+                      : !select.targets.empty() ? "targets" : select.weights ? "weights" : select.groups ? "groups" : !select.types.empty() ? "types"
                       : !select.naValues.empty() ? "naValues" : nullptr;
   if (field) refuse(fmt::format("select.{}", field), fmt::format("select.{} is the model's own: leave it out", field));
 }

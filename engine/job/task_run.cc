@@ -83,7 +83,15 @@ void fit_all(const Context& ctx, const std::vector<schema::Step>& steps, const T
   set_chain_outcome(steps, chain, result);
 }
 
-ScoredRows* kept(ScoredRows& rows) { return rows.wants_labels || rows.wants_scores ? &rows : nullptr; }
+ScoredRows* kept(ScoredRows& rows) {
+  return rows.wants_labels || rows.wants_scores || rows.wants_outputs ? &rows : nullptr;
+}
+
+template <class T>
+schema::ValueMap evaluated(const ScoredRows& rows, const TaskInput<T>& input) {
+  if (rows.wants_outputs) return output_scores_of(rows, input.target.outputs, input.job.scorers);
+  return evaluation_of(rows, input.target.classes);
+}
 
 template <class T>
 void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
@@ -97,9 +105,9 @@ void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& i
   Chain<T> chain(input.job.spec.pipeline);
   fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train));
   if (!is_first_rank()) return;
-  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves};
+  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves, .wants_outputs = !input.target.outputs.empty()};
   const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers, kept(rows));
-  result.evaluation = evaluation_of(rows, input.target.classes);
+  result.evaluation = evaluated(rows, input);
   for (std::size_t s = 0; s < scores.size(); ++s) {
     const std::string name(input.job.scorers[s]->name);
     if (ctx.emit) ctx.emit(schema::MetricEvent{name, scores[s], -1});
@@ -113,9 +121,9 @@ template <class T>
 void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<T>& input, const TaskData<T>& data,
          schema::Result& result) {
   const std::vector<Split> splits = make_splits(ctx, task, data.n_rows(), input.target, input.job.last().classifies);
-  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves};
+  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves, .wants_outputs = !input.target.outputs.empty()};
   CrossValidation cv = cross_validate<T>(ctx, input.job.spec.pipeline, data, splits, input.job.scorers, task.returnTrainScore, kept(rows));
-  result.evaluation = evaluation_of(rows, input.target.classes);
+  result.evaluation = evaluated(rows, input);
   result.scores = std::move(cv.scores);
   result.timings.prepare = cv.prepare;
   for (const schema::FoldTimings& fold : cv.folds) add_fold(fold, result.timings);

@@ -233,6 +233,13 @@ class PartPeaks {
   ChainNeeds most_, least_;
 };
 
+// Of the target column that has the most.
+std::int64_t most_classes(const TaskTarget& target) {
+  std::size_t most = target.classes.size();
+  for (const TargetOutput& output : target.outputs) most = std::max(most, output.classes.size());
+  return static_cast<std::int64_t>(most);
+}
+
 Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
   const CheckedJob& job = in.job;
   const SharedSteps own = shared_steps(job.spec.pipeline);
@@ -280,21 +287,23 @@ bool is_checked(const MemoryPlan& plan) {
 MemoryPlan plan_memory(const MemoryInputs& in) {
   constexpr std::int64_t kTargetBytes =
       64;   // of a row: code, value, weight and group, of the table and of a fold, and its number
+  constexpr std::int64_t kOutputBytes = 32;   // of a row in one of several target columns
   const std::int64_t n = in.selection.n_rows;
   const SampleShape all{.rows = n,
                         .cols = in.selection.n_cols(),
                         .entries = in.meta.n_entries,
                         .value_bytes = in.selection.is_float32 ? 4 : 8,
-                        .n_outputs = std::max<std::int64_t>(1, static_cast<std::int64_t>(in.target.classes.size())),
+                        .n_outputs = std::max<std::int64_t>(1, most_classes(in.target)),
+                        .n_targets = std::max<std::int64_t>(1, std::ssize(in.target.outputs)),
                         .in_place = true,
                         .table_rows = n,
                         .has_few_values = in.has_few_values,
                         .features = in.selection.features,
                         .on_host = in.is_host};
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
-  const std::int64_t table = table_size(in, all);
+  const std::int64_t table = table_size(in, all), of_targets = bytes_of(n, std::ssize(in.target.outputs), kOutputBytes);
   const Peak peak = task_peak(in, all);
-  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + (in.is_host ? kOfProcess : 0) + table + peak.bytes +
+  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table + peak.bytes +
                     inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;

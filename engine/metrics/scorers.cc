@@ -79,6 +79,13 @@ constexpr Scorer of_decision(std::string_view name, Score score) {
 constexpr Scorer of_values(std::string_view name, Score score) {
   return {.name = name, .kind = ScorerKind::kRegression, .score = score};
 }
+constexpr Scorer of_outputs(OfOutputs outputs, Scorer scorer) {
+  scorer.outputs = outputs;
+  return scorer;
+}
+constexpr Scorer by_output(Scorer scorer) {
+  return of_outputs(OfOutputs::kMean, scorer);
+}
 constexpr Scorer of_clusters(std::string_view name, Score score) {
   return {.name = name, .kind = ScorerKind::kClustering, .needs_labels = true, .score = score};
 }
@@ -87,7 +94,7 @@ constexpr Scorer of_shapes(std::string_view name, Score score) {
 }
 
 constexpr std::array kScorers = {
-    of_labels("accuracy", [](const P& p) { return accuracy_score(labels(p)); }),
+    of_outputs(OfOutputs::kAllRight, of_labels("accuracy", [](const P& p) { return accuracy_score(labels(p)); })),
     of_labels("balanced_accuracy", [](const P& p) { return balanced_accuracy_score(labels(p)); }),
     of_labels("cohen_kappa_score", [](const P& p) { return cohen_kappa_score(labels(p)); }),
     for_two(of_labels("f1", [](const P& p) { return f1_score(labels(p), Average::kBinary); })),
@@ -123,19 +130,19 @@ constexpr std::array kScorers = {
     for_two(of_decision("roc_auc", [](const P& p) { return roc_auc_score(decision(p)); })),
     of_decision("top_k_accuracy", [](const P& p) { return top_k_accuracy_score(decision(p)); }),
 
-    of_values("d2_absolute_error_score", [](const P& p) { return d2_absolute_error_score(values(p)); }),
-    of_values("explained_variance", [](const P& p) { return explained_variance_score(values(p)); }),
+    by_output(of_values("d2_absolute_error_score", [](const P& p) { return d2_absolute_error_score(values(p)); })),
+    by_output(of_values("explained_variance", [](const P& p) { return explained_variance_score(values(p)); })),
     of_values("neg_max_error", [](const P& p) { return -max_error(values(p)); }),
-    of_values("neg_mean_absolute_error", [](const P& p) { return -mean_absolute_error(values(p)); }),
-    of_values("neg_mean_absolute_percentage_error", [](const P& p) { return -mean_absolute_percentage_error(values(p)); }),
+    by_output(of_values("neg_mean_absolute_error", [](const P& p) { return -mean_absolute_error(values(p)); })),
+    by_output(of_values("neg_mean_absolute_percentage_error", [](const P& p) { return -mean_absolute_percentage_error(values(p)); })),
     of_values("neg_mean_gamma_deviance", [](const P& p) { return -mean_gamma_deviance(values(p)); }),
     of_values("neg_mean_poisson_deviance", [](const P& p) { return -mean_poisson_deviance(values(p)); }),
-    of_values("neg_mean_squared_error", [](const P& p) { return -mean_squared_error(values(p)); }),
-    of_values("neg_mean_squared_log_error", [](const P& p) { return -mean_squared_log_error(values(p)); }),
-    of_values("neg_median_absolute_error", [](const P& p) { return -median_absolute_error(values(p)); }),
-    of_values("neg_root_mean_squared_error", [](const P& p) { return -root_mean_squared_error(values(p)); }),
-    of_values("neg_root_mean_squared_log_error", [](const P& p) { return -root_mean_squared_log_error(values(p)); }),
-    of_values("r2", [](const P& p) { return r2_score(values(p)); }),
+    by_output(of_values("neg_mean_squared_error", [](const P& p) { return -mean_squared_error(values(p)); })),
+    by_output(of_values("neg_mean_squared_log_error", [](const P& p) { return -mean_squared_log_error(values(p)); })),
+    by_output(of_values("neg_median_absolute_error", [](const P& p) { return -median_absolute_error(values(p)); })),
+    by_output(of_values("neg_root_mean_squared_error", [](const P& p) { return -root_mean_squared_error(values(p)); })),
+    by_output(of_values("neg_root_mean_squared_log_error", [](const P& p) { return -root_mean_squared_log_error(values(p)); })),
+    by_output(of_values("r2", [](const P& p) { return r2_score(values(p)); })),
 
     of_clusters("adjusted_mutual_info_score", [](const P& p) { return adjusted_mutual_info_score(clusters(p)); }),
     of_clusters("adjusted_rand_score", [](const P& p) { return adjusted_rand_score(clusters(p)); }),
@@ -153,6 +160,22 @@ constexpr std::array kScorers = {
 };
 
 }  // namespace
+
+double score_of_outputs(const Scorer& scorer, std::span<const Predictions> outputs) {
+  require(!outputs.empty() && scorer.outputs != OfOutputs::kNone, schema::ErrorCode::kInternal, "'{}' scores one target", scorer.name);
+  if (scorer.outputs == OfOutputs::kMean) {
+    double sum = 0;
+    for (const Predictions& output : outputs) sum += scorer.score(output);
+    return sum / static_cast<double>(outputs.size());
+  }
+  std::vector<std::int32_t> is_wrong(outputs[0].y_true.size());
+  for (const Predictions& output : outputs) {
+    require_size(output.y_pred.size(), is_wrong.size(), "y_pred");
+    for (std::size_t i = 0; i < is_wrong.size(); ++i) is_wrong[i] |= output.y_true[i] != output.y_pred[i] ? 1 : 0;
+  }
+  const std::vector<std::int32_t> all_right(is_wrong.size());
+  return scorer.score({.y_true = all_right, .y_pred = is_wrong, .n_classes = 2});
+}
 
 std::span<const Scorer> scorers() { return kScorers; }
 

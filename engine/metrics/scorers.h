@@ -23,6 +23,10 @@ struct Predictions {
   std::int64_t n_features = 0;
 };
 
+// How a scorer takes several target columns: not at all, by the mean of its scores of each, or as one answer a row that
+// is right where all columns are.
+enum class OfOutputs { kNone, kMean, kAllRight };
+
 struct Scorer {
   std::string_view name;           // as in scikit-learn
   ScorerKind kind;
@@ -32,7 +36,11 @@ struct Scorer {
   bool needs_X = false;
   bool two_classes_only = false;   // refuses data with more (kInvalidValue); a run can say so before it fits
   double (*score)(const Predictions&);
+  OfOutputs outputs = OfOutputs::kNone;
 };
+
+// The score of several target columns, one Predictions each, of the same rows. Only where scorer.outputs is not kNone.
+double score_of_outputs(const Scorer& scorer, std::span<const Predictions> outputs);
 
 std::span<const Scorer> scorers();
 const Scorer* find_scorer(std::string_view name);   // null if there is none

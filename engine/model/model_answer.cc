@@ -25,6 +25,12 @@ std::string as_json(const ModelAnswer& answer) {
       values.push_back(item_at(answer, i));
       continue;
     }
+    if (answer.is_whole || !answer.texts.empty()) {
+      schema::ValueList row;
+      for (std::size_t at = i * cols; at < (i + 1) * cols; ++at) row.push_back(item_at(answer, at));
+      values.emplace_back(std::move(row));
+      continue;
+    }
     const auto begin = answer.numbers.begin() + static_cast<std::ptrdiff_t>(i * cols);
     values.emplace_back(std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(cols)));
   }
@@ -66,9 +72,9 @@ void append_as(std::string& out, const std::vector<double>& numbers) {
 }
 
 std::string as_npy(const ModelAnswer& answer) {
-  if (!answer.texts.empty()) return npy_texts(answer.texts);
   std::vector<std::int64_t> shape{answer.n_rows};
   if (!answer.is_vector) shape.push_back(answer.n_cols);
+  if (!answer.texts.empty()) return npy_texts(answer.texts, shape);
   std::string out = npy_header(answer.is_whole ? "<i8" : answer.is_float32 ? "<f4" : "<f8", shape);
   if (answer.is_whole) append_as<std::int64_t>(out, answer.numbers);
   else if (answer.is_float32) append_as<float>(out, answer.numbers);

@@ -12,11 +12,19 @@ namespace {
 constexpr std::int64_t kTileBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kLeastTile = 256;
 
+// Of the target column that has the most.
+std::int64_t most_classes(const schema::ModelInfo& model) {
+  std::size_t most = model.classes.size();
+  for (const schema::TargetColumn& target : model.targets) most = std::max(most, target.classes.size());
+  return static_cast<std::int64_t>(most);
+}
+
 SampleShape shape_of(const schema::ModelInfo& model, std::int64_t n_rows) {
   SampleShape X{.rows = n_rows,
                 .cols = static_cast<std::int64_t>(model.columns.size()),
                 .value_bytes = model.dtype == "float32" ? 4 : 8,
-                .n_outputs = std::max<std::int64_t>(1, static_cast<std::int64_t>(model.classes.size())),
+                .n_outputs = std::max<std::int64_t>(1, most_classes(model)),
+                .n_targets = std::max<std::int64_t>(1, std::ssize(model.targets)),
                 .in_place = true};
   for (const schema::ModelColumn& column : model.columns)
     X.features.push_back({.name = column.name, .categories = column.categories, .is_nominal = column.kind != "number"});
@@ -61,6 +69,12 @@ StepsAtWork steps_at_work(const schema::ModelInfo& model, SampleShape X, bool is
 }
 
 std::int64_t outputs_per_row(const ModelQuestion& question, const StepsAtWork& steps) {
+  if (!question.model.targets.empty()) {
+    std::int64_t outputs = 0;
+    for (const schema::TargetColumn& target : question.model.targets)
+      outputs += question.output == "predict_proba" ? std::max<std::int64_t>(1, std::ssize(target.classes)) : 1;
+    return outputs;
+  }
   const auto n_classes = static_cast<std::int64_t>(question.model.classes.size());
   if (question.output == "transform") return steps.width;
   if (question.output == "contributions") return std::max<std::int64_t>(1, n_classes) * (steps.width + 1);
@@ -73,6 +87,8 @@ std::int64_t outputs_per_row(const ModelQuestion& question, const StepsAtWork& s
 std::int64_t of_class_name(const schema::ModelInfo& model) {
   std::size_t longest = 0;
   for (const std::string& name : model.classes) longest = std::max(longest, name.size());
+  for (const schema::TargetColumn& target : model.targets)
+    for (const std::string& name : target.classes) longest = std::max(longest, name.size());
   return static_cast<std::int64_t>(sizeof(std::string) + longest + 4 * longest);
 }
 
@@ -87,7 +103,7 @@ void append(ModelAnswer part, std::int64_t n_rows, ModelAnswer& all) {
   if (all.n_rows == 0) {
     all = std::move(part);
     if (all.n_rows < n_rows) all.numbers.reserve(static_cast<std::size_t>(all.texts.empty() ? n_rows * all.n_cols : 0));
-    if (all.n_rows < n_rows) all.texts.reserve(static_cast<std::size_t>(all.texts.empty() ? 0 : n_rows));
+    if (all.n_rows < n_rows) all.texts.reserve(static_cast<std::size_t>(all.texts.empty() ? 0 : n_rows * all.n_cols));
     return;
   }
   all.n_rows += part.n_rows;
@@ -119,13 +135,13 @@ MemoryPlan plan_answer(const ModelQuestion& question) {
   const StepsAtWork steps = steps_at_work(question.model, tile, question.output == "transform");
   const std::int64_t outputs = outputs_per_row(question, steps), value_bytes = tile.value_bytes;
   constexpr std::int64_t kNumber = 8, kNumberText = 40;   // of a number in the answer, and of its text, which grows in a buffer
-  const bool has_names = question.output == "predict" && !question.model.classes.empty();
+  const bool has_names = question.output == "predict" && most_classes(question.model) > 0;
   MemoryPlan plan{.mapped_bytes = question.mapped_bytes};
   plan.needed_bytes = steps.is_exact ? bytes_of(n, outputs, kNumber + std::min<std::int64_t>(value_bytes, 2)) : 0;
   plan.needed_bytes += question.rows_held_bytes;
   plan.peak_bytes = plan.mapped_bytes + question.rows_held_bytes + of_rows(tile) + steps.bytes +
                     (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + kNumberText) +
-                    (has_names ? bytes_of(n, 1, of_class_name(question.model)) : 0);
+                    (has_names ? bytes_of(n, outputs, of_class_name(question.model)) : 0);
   // Contributions copy the trees into the order of their walk, and the cells twice.
   if (question.output == "contributions")
     plan.peak_bytes += 2 * question.mapped_bytes + bytes_of(tile.rows, steps.width, 16);

@@ -94,6 +94,7 @@ schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, S
     if (ctx.emit) ctx.emit(std::move(body));
   };
   result.dtype = model.info().dtype, result.classes = model.info().classes;
+  result.targets = model.info().targets;
   result.nSamples = row_count(spec.select, data.meta());
   const bool is_host = device.kind == DeviceKind::kCpu;
   const MemoryPlan plan = plan_answer({.model = model.info(),

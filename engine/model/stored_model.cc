@@ -50,8 +50,9 @@ void check_steps(const schema::ModelInfo& info) {
   try {
     const std::vector<StepTraits> traits = traits_of_all(info.pipeline);
     check_order(info.pipeline, traits, "pipeline");
-    const bool has_classes = target_kind_of(traits) == TargetKind::kClasses;
-    require_model(!has_classes || !info.classes.empty(), "it has a classifier and no classes");
+    const bool has_classes = target_kind_of(traits) == TargetKind::kClasses, fits_targets = traits.back().fits_targets;
+    require_model(!has_classes || fits_targets || !info.classes.empty(), "it has a classifier and no classes");
+    require_model(fits_targets == !info.targets.empty(), "its targets are not those of its last step");
   } catch (const Error& error) {
     throw Error(ErrorCode::kModelCorrupt, "model: " + error.message);
   }
@@ -65,6 +66,7 @@ class TypedModel final : public StoredModel {
   TypedModel(const Context& ctx, const ModelFile& file) : info_(file.info()), chain_(info_.pipeline) {
     StateArchive archive(ctx, file, class_count(info_));
     chain_.state(archive);
+    require_targets();
     const bool keeps_means = known_estimator(info_.pipeline.back().estimator, "pipeline").is_line &&
                              std::ranges::count(info_.outputs, kContributions) > 0;
     if (keeps_means) archive.field(kColumnMeans, column_means_, kAnySize);
@@ -108,7 +110,51 @@ class TypedModel final : public StoredModel {
     return answer;
   }
 
+  // Of several target columns, each has the classes that the model names.
+  void require_targets() const {
+    const auto* several = dynamic_cast<const MultiOutput<T>*>(&last_step());
+    if (!several) return;
+    std::vector<std::int32_t> named;
+    for (const schema::TargetColumn& target : info_.targets) named.push_back(static_cast<std::int32_t>(target.classes.size()));
+    require_model(several->class_counts() == named, "its targets are not those that it was fitted with");
+  }
+
+  // Values, or names of classes, which are numbers where those of all columns are.
+  ModelAnswer predicted(const Context& ctx, const MultiOutput<T>& several, const Samples<T>& X) const {
+    const std::vector<std::vector<double>> said = several.predict(ctx, X);
+    const bool has_classes = several.target_kind() == TargetKind::kClasses;
+    ModelAnswer answer{.n_cols = std::ssize(info_.targets), .is_vector = false, .is_whole = has_classes};
+    for (const schema::TargetColumn& target : info_.targets) {
+      answer.columns.push_back(target.name);
+      answer.is_whole = answer.is_whole && std::ranges::all_of(target.classes, is_whole_number);
+    }
+    for (std::int64_t i = 0; i < X.n_rows(); ++i)
+      for (std::size_t k = 0; k < said.size(); ++k) {
+        const double one = said[k][static_cast<std::size_t>(i)];
+        const std::string* name = has_classes ? &info_.targets[k].classes.at(static_cast<std::size_t>(one)) : nullptr;
+        if (!name || answer.is_whole) answer.numbers.push_back(name ? std::stod(*name) : one);
+        else answer.texts.push_back(*name);
+      }
+    return answer;
+  }
+
+  // Of the classes of all target columns, "churned:yes".
+  ModelAnswer shares(const Context& ctx, const MultiOutput<T>& several, const Samples<T>& X) const {
+    const std::vector<std::vector<double>> said = several.predict_proba(ctx, X);
+    ModelAnswer answer{.is_vector = false};
+    for (const schema::TargetColumn& target : info_.targets)
+      for (const std::string& name : target.classes) answer.columns.push_back(target.name + ':' + name);
+    answer.n_cols = std::ssize(answer.columns);
+    for (std::int64_t i = 0; i < X.n_rows(); ++i)
+      for (std::size_t k = 0; k < said.size(); ++k) {
+        const auto width = std::ssize(info_.targets[k].classes);
+        answer.numbers.insert(answer.numbers.end(), said[k].begin() + i * width, said[k].begin() + (i + 1) * width);
+      }
+    return answer;
+  }
+
   ModelAnswer predicted(const Context& ctx, const Samples<T>& X) const {
+    if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&last_step())) return predicted(ctx, *several, X);
     if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last_step())) return {.numbers = regressor->predict(ctx, X)};
     if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&last_step())) {
       const std::vector<std::int32_t> labels = clusterer->predict(ctx, X);
@@ -149,6 +195,7 @@ class TypedModel final : public StoredModel {
       for (std::int64_t c = 0; c < scores.cols() && !answer.is_vector; ++c) answer.columns.push_back(std::to_string(c));
       return answer;
     }
+    if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&last_step())) return shares(ctx, *several, X);
     const auto& classifier = dynamic_cast<const Classifier<T>&>(last_step());
     const bool is_decision = output == "decision_function";
     const std::int64_t cols = is_decision && classifier.n_classes() == 2 ? 1 : classifier.n_classes();

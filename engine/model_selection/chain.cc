@@ -63,6 +63,28 @@ Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>
   return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
 }
 
+// The scores of several target columns; of each column alone into the rows, where they want them.
+std::vector<double> output_scores(const std::vector<TargetOutput>& outputs, const std::vector<std::vector<double>>& said,
+                                  const std::vector<const Scorer*>& scorers, ScoredRows* rows) {
+  std::vector<std::vector<std::int32_t>> codes(outputs.size());
+  std::vector<Predictions> predictions;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k].n_classes() > 0) codes[k].assign(said[k].begin(), said[k].end());
+    predictions.push_back({.y_true = outputs[k].codes,
+                           .y_pred = codes[k],
+                           .true_values = outputs[k].values,
+                           .pred_values = said[k],
+                           .n_classes = outputs[k].n_classes()});
+  }
+  std::vector<double> scores;
+  for (const Scorer* scorer : scorers) {
+    scores.push_back(score_of_outputs(*scorer, predictions));
+    for (std::size_t k = 0; k < outputs.size() && rows && rows->wants_outputs; ++k)
+      rows->output_scores.push_back(scorer->score(predictions[k]));
+  }
+  return scores;
+}
+
 // The scorers, and those whose predictions the rows are to hold.
 std::vector<const Scorer*> with_rows(std::vector<const Scorer*> scorers, const ScoredRows* rows) {
   if (rows && rows->wants_labels) scorers.push_back(find_scorer("accuracy"));
@@ -245,6 +267,13 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   ctx.check_stop();
   in_step(last, [&] { current = readable(ctx, current, last); });
   Stopwatch watch(ctx);
+  if (const auto* several = dynamic_cast<const MultiOutput<T>*>(steps_.back().estimator.get())) {
+    const std::vector<std::vector<double>> said = several->predict(ctx, current);
+    timings_.predict += watch.lap();
+    std::vector<double> scores = output_scores(y.outputs, said, scorers, rows);
+    timings_.score += watch.lap();
+    return scores;
+  }
   const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
   timings_.predict += watch.lap();
   if (rows) keep(predicted, y, *rows);

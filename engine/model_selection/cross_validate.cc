@@ -88,7 +88,10 @@ void score_on_ranks(const Context& ctx, Ranks& ranks, const std::vector<schema::
     DealtWriter out(ctx);
     for (std::int64_t k = bounds[r]; k < bounds[r + 1]; ++k) {
       DealtScore score;
-      if (rows) score.rows = {.wants_labels = rows->wants_labels, .wants_scores = rows->wants_scores};
+      if (rows)
+        score.rows = {.wants_labels = rows->wants_labels,
+                      .wants_scores = rows->wants_scores,
+                      .wants_outputs = rows->wants_outputs};
       score.scores = score_fold(out.context(), k, rows ? &score.rows : nullptr);
       out.add(score);
     }

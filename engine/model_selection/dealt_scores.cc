@@ -25,12 +25,14 @@ FoldScores read_scores(ByteReader& in) {
 
 void write(const ScoredRows& rows, ByteWriter& out) {
   out.numbers(rows.y_true), out.numbers(rows.y_pred), out.numbers(rows.scores);
+  out.numbers(rows.output_scores);
 }
 
 ScoredRows read_rows(ByteReader& in) {
   ScoredRows rows;
   rows.y_true = in.numbers<std::int32_t>(), rows.y_pred = in.numbers<std::int32_t>(),
   rows.scores = in.numbers<double>();
+  rows.output_scores = in.numbers<double>();
   return rows;
 }
 
@@ -81,6 +83,7 @@ std::vector<DealtScore> dealt_scores(const Context& ctx, std::span<const std::by
 
 void append_rows(const ScoredRows& more, ScoredRows& rows) {
   append(more.y_true, rows.y_true), append(more.y_pred, rows.y_pred), append(more.scores, rows.scores);
+  append(more.output_scores, rows.output_scores);
 }
 
 double predicted_cost(const SharedSteps& steps, const Split& split) {

@@ -8,9 +8,10 @@ namespace kedge::engine {
 
 // Host memory; of several folds one behind the other.
 struct ScoredRows {
-  bool wants_labels = false, wants_scores = false;
+  bool wants_labels = false, wants_scores = false, wants_outputs = false;
   std::vector<std::int32_t> y_true, y_pred;
   std::vector<double> scores;   // decision or, without one, probabilities: n (two classes) or n x n_classes
+  std::vector<double> output_scores;   // of several target columns: of each fold scorers x outputs
 };
 
 }  // namespace kedge::engine

@@ -10,7 +10,7 @@ TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target)
 
 template <class T>
 Target TaskData<T>::all_targets() const {
-  return {.codes = target_.codes, .classes = target_.classes, .values = target_.values, .weights = target_.weights};
+  return {.codes = target_.codes, .classes = target_.classes, .values = target_.values, .weights = target_.weights, .outputs = target_.outputs};
 }
 
 template <class T>
@@ -23,7 +23,8 @@ Target TaskData<T>::targets(const std::vector<std::int32_t>& rows) const {
   return {.codes = chosen(target_.codes, rows),
           .classes = target_.classes,
           .values = chosen(target_.values, rows),
-          .weights = chosen(target_.weights, rows)};
+          .weights = chosen(target_.weights, rows),
+          .outputs = rows_at(target_.outputs, rows)};
 }
 
 template <class T>

@@ -19,6 +19,7 @@ struct TaskTarget {
   std::vector<double> values;          // kValues
   std::vector<double> weights;
   std::vector<std::int32_t> groups;    // numbered in ascending order of the column's values
+  std::vector<TargetOutput> outputs = {};   // of several target columns, in place of codes, classes and values
 };
 
 // Borrows the target; shares the table with the Samples that it gives.

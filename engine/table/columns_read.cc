@@ -11,6 +11,7 @@ namespace kedge::engine {
 std::vector<std::string> columns_read(const schema::Select& select) {
   if (select.columns.empty()) return {};
   std::vector<std::string> names = select.columns;
+  names.insert(names.end(), select.targets.begin(), select.targets.end());
   if (select.target) names.push_back(column_of_target(*select.target));
   for (const std::optional<std::string>& role : {select.weights, select.groups})
     if (role) names.push_back(*role);

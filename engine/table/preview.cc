@@ -30,7 +30,7 @@ class Preview {
  public:
   Preview(const schema::PreviewRequest& request, const DatasetFile& data)
       : request_(request), data_(data), typed_(typed_meta(with_few_rows(request.select), data)), meta_(typed_ ? *typed_ : data.meta()),
-        target_(find_target(request.select, meta_)) {
+        targets_(find_targets(request.select, meta_)) {
     const schema::Select& select = request.select;
     if (select.weights) find_column(meta_, *select.weights, "select.weights");
     if (select.groups) find_column(meta_, *select.groups, "select.groups");
@@ -45,19 +45,22 @@ class Preview {
                                    .rows = meta_.n_rows,
                                    .nColumns = static_cast<std::int64_t>(data_.meta().columns.size()),
                                    .countedRows = std::min({selected, kCountedRows, kCountedCells / std::max<std::int64_t>(1, n_columns)}),
-                                   .target = target_ ? target_->name : ""};
+                                   .target = single_target() ? single_target()->name : ""};
     const std::int64_t shown = std::min({n_rows, selected, kMostCells / std::max<std::int64_t>(1, n_columns)});
     std::vector<schema::ValueList> rows(static_cast<std::size_t>(shown));
     for (std::int64_t c = 0; c < n_columns; ++c) add_column(meta_.columns[static_cast<std::size_t>(c)], preview, rows);
     for (schema::ValueList& row : rows) preview.firstRows.emplace_back(std::move(row));
-    if (target_ && !request_.select.target && !names_target(request_.dataset))
-      preview.notes.push_back(fmt::format("no target is named, so the last column '{}' is the target: select.target names another", target_->name));
+    if (single_target() && !request_.select.target && !names_target(request_.dataset))
+      preview.notes.push_back(fmt::format("no target is named, so the last column '{}' is the target: select.target names another", single_target()->name));
     if (n_columns < static_cast<std::int64_t>(meta_.columns.size()))
       preview.notes.push_back(fmt::format("{} of {} columns are shown", n_columns, meta_.columns.size()));
     return preview;
   }
 
  private:
+  const ColumnInfo* single_target() const { return targets_.size() == 1 ? targets_[0] : nullptr; }
+  bool is_target(const ColumnInfo& column) const { return std::ranges::find(targets_, &column) != targets_.end(); }
+
   void add_column(const ColumnInfo& column, schema::DatasetPreview& preview, std::vector<schema::ValueList>& rows) const {
     schema::PreviewColumn shown{.name = column.name, .type = type_of(column), .role = role_of(column)};
     if (column.type == ColumnInfo::Type::kString) {
@@ -81,7 +84,7 @@ class Preview {
 
   std::string role_of(const ColumnInfo& column) const {
     const schema::Select& select = request_.select;
-    if (&column == target_) return "target";
+    if (is_target(column)) return "target";
     if (column.name == select.weights.value_or("") && select.weights) return "weights";
     if (column.name == select.groups.value_or("") && select.groups) return "groups";
     const auto is_in = [](const std::vector<std::string>& names, const std::string& name) {
@@ -125,7 +128,7 @@ class Preview {
     const ColumnInfo* stored = file_column(column.source.empty() ? column.name : column.source, data_.meta());
     if (!stored || column.type != ColumnInfo::Type::kNominal || stored->type != ColumnInfo::Type::kNominal) return {};
     if (data_.meta().types_are_guessed && is_nominal_by_accident(*stored)) return nominal_advice(*stored, data_);
-    if (&column == target_ || column.categories.size() < kManyCategories) return {};
+    if (is_target(column) || column.categories.size() < kManyCategories) return {};
     return fmt::format("it has {} categories: leave it out ({}), set max_categories, or encode it by OrdinalEncoder", column.categories.size(),
                        types_words(column.name, "drop"));
   }
@@ -134,7 +137,7 @@ class Preview {
   const DatasetFile& data_;
   const std::optional<DatasetMeta> typed_;
   const DatasetMeta& meta_;
-  const ColumnInfo* target_;
+  const std::vector<const ColumnInfo*> targets_;
 };
 
 }  // namespace

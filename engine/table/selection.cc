@@ -45,8 +45,8 @@ Feature feature_of(const ColumnInfo& column) {
 }
 
 // What a column that cannot be a feature is used for, or null.
-const char* other_role(const schema::Select& select, const ColumnInfo& column, const ColumnInfo* target) {
-  if (&column == target) return "the target";
+const char* other_role(const schema::Select& select, const DatasetMeta& meta, const ColumnInfo& column) {
+  if (is_target(select, meta, column.name)) return select.targets.empty() ? "the target" : "a target";
   if (select.weights == column.name) return "the weights";
   return select.groups == column.name ? "the groups" : nullptr;
 }
@@ -60,7 +60,7 @@ std::vector<const ColumnInfo*> parts_of(const DatasetMeta& meta, const std::stri
 }
 
 std::vector<const ColumnInfo*> feature_columns(const schema::Select& select, const DatasetMeta& meta) {
-  const ColumnInfo* target = find_target(select, meta);
+  find_targets(select, meta);   // refuses unknown ones
   std::vector<const ColumnInfo*> chosen;
   for (std::size_t i = 0; i < select.columns.size(); ++i) {
     const std::string path = fmt::format("select.columns[{}]", i);
@@ -70,7 +70,7 @@ std::vector<const ColumnInfo*> feature_columns(const schema::Select& select, con
       continue;
     }
     const ColumnInfo& column = find_column(meta, select.columns[i], path);
-    if (const char* role = other_role(select, column, target)) {
+    if (const char* role = other_role(select, meta, column)) {
       throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is {}, it cannot be a feature as well", column.name, role), path);
     }
     chosen.push_back(&column);
@@ -78,7 +78,7 @@ std::vector<const ColumnInfo*> feature_columns(const schema::Select& select, con
   if (!select.columns.empty()) return chosen;
   for (const ColumnInfo& column : meta.columns) {
     const bool ignored = std::find(meta.ignored.begin(), meta.ignored.end(), column.name) != meta.ignored.end();
-    if (!other_role(select, column, target) && !ignored) chosen.push_back(&column);
+    if (!other_role(select, meta, column) && !ignored) chosen.push_back(&column);
   }
   return chosen;
 }
@@ -114,10 +114,19 @@ const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, 
               path);
 }
 
-const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& meta) {
-  if (select.target) return &find_column(meta, *select.target, "select.target");
-  if (meta.target.empty()) return nullptr;
-  return &find_column(meta, meta.target, "");
+std::vector<const ColumnInfo*> find_targets(const schema::Select& select, const DatasetMeta& meta) {
+  std::vector<const ColumnInfo*> targets;
+  for (std::size_t i = 0; i < select.targets.size(); ++i)
+    targets.push_back(&find_column(meta, select.targets[i], fmt::format("select.targets[{}]", i)));
+  if (!targets.empty()) return targets;
+  if (select.target) return {&find_column(meta, *select.target, "select.target")};
+  if (!meta.target.empty()) targets.push_back(&find_column(meta, meta.target, ""));
+  return targets;
+}
+
+bool is_target(const schema::Select& select, const DatasetMeta& meta, const std::string& name) {
+  if (!select.targets.empty()) return std::ranges::find(select.targets, name) != select.targets.end();
+  return !name.empty() && name == (select.target ? *select.target : meta.target);
 }
 
 Selection select_features(const schema::Select& select, const DatasetMeta& meta, Accepted accepted, const DatasetFile* data) {

@@ -53,8 +53,12 @@ bool names_target(const schema::DatasetRef& ref);
 // Errors: kInvalidValue at `path` for an unknown name, with the nearest one.
 const ColumnInfo& find_column(const DatasetMeta& meta, const std::string& name, const std::string& path);
 
-// The column of the target, or null if neither the job nor the data set names one. Errors: kInvalidValue for an unknown name.
-const ColumnInfo* find_target(const schema::Select& select, const DatasetMeta& meta);
+// The columns of the target: those of select.targets, or the one that select.target or the data set names; none if
+// nothing names one. Errors: kInvalidValue for an unknown name.
+std::vector<const ColumnInfo*> find_targets(const schema::Select& select, const DatasetMeta& meta);
+
+// Whether a column is a target by its name, known or not.
+bool is_target(const schema::Select& select, const DatasetMeta& meta, const std::string& name);
 
 // The selected values as T, on the device: numbers times the scale, categories as their codes. Errors: kBadData naming row and
 // column of the first value that is infinite, too large for T, or missing where that is not accepted; kOutOfMemory; kCancelled.

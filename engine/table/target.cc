@@ -44,7 +44,9 @@ std::string class_name(const ColumnInfo& column, double value) {
   return fmt::format("{:.0f}", value + 0.0);   // -0 becomes 0
 }
 
-void set_classes(const ColumnInfo& column, const std::vector<double>& values, TaskTarget& target) {
+// `target`: a TaskTarget or a TargetOutput.
+template <class Classes>
+void set_classes(const ColumnInfo& column, const std::vector<double>& values, Classes& target) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     require(std::isfinite(values[i]) && values[i] == std::floor(values[i]), ErrorCode::kBadData,
             "y is continuous: target '{}' is {} in row {} (counted from 0), a classifier needs classes: a nominal column or whole numbers",
@@ -57,7 +59,8 @@ void set_classes(const ColumnInfo& column, const std::vector<double>& values, Ta
   target.codes = positions(values, distinct);
 }
 
-void set_values(const ColumnInfo& column, std::vector<double> values, const std::string& owner, TaskTarget& target) {
+template <class Values>
+void set_values(const ColumnInfo& column, std::vector<double> values, const std::string& owner, Values& target) {
   require(column.type == ColumnInfo::Type::kNumeric, ErrorCode::kBadData,
           "target '{}' is nominal, {} needs numbers; {} reads it as such, or says which cell is none", column.name, owner,
           types_words(column.name, "number"));
@@ -85,15 +88,20 @@ TaskTarget read_target(const schema::Select& select, const DatasetFile& data, st
                        const std::string& owner, const DatasetMeta* typed) {
   TaskTarget target{.kind = kind};
   const DatasetMeta& meta = typed ? *typed : data.meta();
-  const ColumnInfo* column = find_target(select, meta);
+  const auto read = [&](const ColumnInfo& column, auto& into) {
+    std::vector<double> values = read_column(column, data, n_rows, "target");
+    if (kind == TargetKind::kClasses) set_classes(column, values, into);
+    else set_values(column, std::move(values), owner, into);
+  };
   if (kind != TargetKind::kNone) {
-    if (!column) {
+    const std::vector<const ColumnInfo*> columns = find_targets(select, meta);
+    if (columns.empty()) {
       throw schema::Error(ErrorCode::kBadData, fmt::format("{} has no target column, {} needs one: name it in select.target",
                                                            meta.name, owner), "select.target");
     }
-    std::vector<double> values = read_column(*column, data, n_rows, "target");
-    if (kind == TargetKind::kClasses) set_classes(*column, values, target);
-    else set_values(*column, std::move(values), owner, target);
+    if (select.targets.empty()) read(*columns[0], target);
+    else
+      for (const ColumnInfo* column : columns) read(*column, target.outputs.emplace_back(TargetOutput{.name = column->name}));
   }
   if (select.weights) target.weights = read_weights(find_column(meta, *select.weights, "select.weights"), data, n_rows);
   if (select.groups) {

@@ -10,7 +10,7 @@
 
 namespace kedge::engine {
 
-// Target of the first n_rows rows as `kind` wants it, and the columns select.weights and select.groups.
+// Target of the first n_rows rows as `kind` wants it, in `outputs` where select.targets names several columns, and the columns select.weights and select.groups.
 // Classes: of a nominal column its categories that occur, in declared order; of a numeric column its distinct values, ascending,
 // which must be integral; their names have no decimals. Errors: kBadData for a text column, a missing cell, values that are not
 // integral ("y is continuous"), a single class, a nominal target where values are wanted, weights that are negative or all zero,

@@ -195,10 +195,10 @@ void require_known_columns(const schema::Select& select, const DatasetMeta& meta
 // A column that the job leaves out: one more that the source says to leave out. It must have no other use.
 void drop(const schema::Select& select, const std::string& name, DatasetMeta& meta) {
   const bool is_named = std::ranges::find(select.columns, name) != select.columns.end();
-  const std::string target = select.target ? *select.target : meta.target;
-  if (is_named || name == target || name == select.weights.value_or("") || name == select.groups.value_or(""))
+  const bool is_its_target = is_target(select, meta, name);
+  if (is_named || is_its_target || name == select.weights.value_or("") || name == select.groups.value_or(""))
     throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is dropped, but {}", name,
-                                                      is_named ? "select.columns names it" : name == target ? "it is the target"
+                                                      is_named ? "select.columns names it" : is_its_target ? "it is the target"
                                                                                                             : "it has another use"),
                 "select.types." + name);
   meta.ignored.push_back(name);

@@ -30,7 +30,7 @@ void describe(engine::DatasetMeta& meta, const OpenmlDataset& dataset, const Emi
   else if (dataset.targets.empty())
     log(emit, "warning", fmt::format("{} has no default target: choose one with select.target", meta.name));
   else
-    log(emit, "warning", fmt::format("{} has the default targets '{}': choose one with select.target", meta.name,
+    log(emit, "warning", fmt::format("{} has the default targets '{}': choose one with select.target, or several with select.targets", meta.name,
                                      fmt::join(dataset.targets, "', '")));
 }
 

@@ -337,6 +337,14 @@ bool is_whole(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() && text == std::to_string(value);
 }
 
+// Of all target columns.
+std::vector<std::string> classes_of(const schema::ModelInfo& model) {
+  std::vector<std::string> classes = model.classes;
+  for (const schema::TargetColumn& target : model.targets)
+    classes.insert(classes.end(), target.classes.begin(), target.classes.end());
+  return classes;
+}
+
 // --- Answers
 
 void append_binary(std::string& out, const Tensor& tensor) {
@@ -424,13 +432,15 @@ std::vector<TensorForm> inputs_of(const schema::ModelInfo& model) {
 
 std::vector<TensorForm> outputs_of(const schema::ModelInfo& model, bool is_regressor) {
   std::vector<TensorForm> forms;
-  const auto n_classes = static_cast<std::int64_t>(model.classes.size());
+  const std::vector<std::string> classes = classes_of(model);
+  const auto n_classes = static_cast<std::int64_t>(classes.size());
   for (const std::string& output : model.outputs) {
     TensorForm form{output, "FP64", {-1}};
     if (output == "predict") {
-      form.datatype = !model.classes.empty() ? (std::ranges::all_of(model.classes, is_whole) ? "INT64" : "BYTES")
-                      : is_regressor         ? "FP64"
-                                             : "INT64";
+      form.datatype = !classes.empty() ? (std::ranges::all_of(classes, is_whole) ? "INT64" : "BYTES")
+                      : is_regressor   ? "FP64"
+                                       : "INT64";
+      if (!model.targets.empty()) form.shape.push_back(std::ssize(model.targets));
     } else if (output == "predict_proba") {
       form.shape.push_back(n_classes > 0 ? n_classes : -1);
     } else if (output == "contributions") {
@@ -447,7 +457,7 @@ std::vector<TensorForm> outputs_of(const schema::ModelInfo& model, bool is_regre
 }
 
 std::string_view answer_type_for(const schema::ModelInfo& model, std::string_view output) {
-  return output == "predict" && !std::ranges::all_of(model.classes, is_whole) ? kJson : kNpy;
+  return output == "predict" && !std::ranges::all_of(classes_of(model), is_whole) ? kJson : kNpy;
 }
 
 Tensor output_tensor(const TensorForm& form, std::string_view answer_type, std::string_view answer) {
@@ -458,7 +468,8 @@ Tensor output_tensor(const TensorForm& form, std::string_view answer_type, std::
     const Value* values = map ? member(*map, "values") : nullptr;
     if (!values) throw Error(ErrorCode::kInternal, "a prediction has no values");
     take_json(tensor, *values, "values");
-    tensor.shape = {static_cast<std::int64_t>(tensor.texts.size())};
+    tensor.shape = {std::ssize(tensor.texts)};
+    if (form.shape.size() == 2) tensor.shape = {std::ssize(tensor.texts) / form.shape[1], form.shape[1]};
     return tensor;
   }
   engine::NpyArray array = engine::read_npy(answer);

@@ -58,8 +58,11 @@ class Rows:
         fit = [i for i in range(len(X)) if not case.split or i % 3 != 0]
         self.test = [X[i] for i in range(len(X)) if not case.split or i % 3 == 0]
         self.X, self.y = [X[i] for i in fit], [y[i] for i in fit]
-        self.is_classes = all(isinstance(v, int) for v in y)
-        self.classes = sorted(set(y)) if self.is_classes else []
+        columns = list(zip(*y)) if isinstance(y[0], tuple) else [y]
+        self.is_classes = all(isinstance(v, int) for column in columns for v in column)
+        classes = [sorted(set(column)) if self.is_classes else [] for column in columns]
+        self.outputs = list(zip(*self.y)) if isinstance(y[0], tuple) else []   # the columns of several targets
+        self.classes = classes if self.outputs else classes[0]
         self.weights = [float(i % 4) for i in range(len(fit))] if case.weights == "counts" else None
 
 
@@ -76,14 +79,21 @@ class Probe:
         path.write_bytes(array.array("d", numbers).tobytes())
         return str(path)
 
+    def target(self, name, y, classes):
+        found = {"values": self.file("values" + name, y)}
+        if classes:
+            found |= {"codes": self.file("codes" + name, [classes.index(v) for v in y]), "classes": [str(c) for c in classes]}
+        return found
+
     def run(self, case, rows, dtype):
         spec = {"steps": [{"estimator": e, "params": p} for e, p in [*case.before, (case.estimator, case.params)]], "dtype": dtype,
                 "device": self.device, "sparse": case.sparse, "X": self.file("X", [v for row in rows.X for v in row]), "n_cols": len(rows.X[0]),
-                "test": self.file("test", [v for row in rows.test for v in row]), "values": self.file("values", rows.y),
+                "test": self.file("test", [v for row in rows.test for v in row]),
                 "want": ["attributes"] + [m for m in case.checks if m in METHODS]}
-        if rows.is_classes:
-            spec["codes"] = self.file("codes", [rows.classes.index(v) for v in rows.y])
-            spec["classes"] = [str(c) for c in rows.classes]
+        if rows.outputs:
+            spec["outputs"] = [self.target(f"_{k}", *column) for k, column in enumerate(zip(rows.outputs, rows.classes))]
+        else:
+            spec |= self.target("", rows.y, rows.classes)
         if rows.weights:
             spec["weights"] = self.file("weights", rows.weights)
         self.process.stdin.write(json.dumps(spec) + "\n")
@@ -98,12 +108,13 @@ class Probe:
         self.process.wait()
 
 
-def kedge_rows(case, answer, name, classes):
+def kedge_rows(case, answer, name, rows):
     value = answer[name] if name in METHODS else answer["attributes"][name]
-    rows = to_rows(value)
-    if name == "predict" and classes and "classes_" in answer["attributes"]:   # codes of classes, but what has none gives numbers of its own
-        rows = [[classes[int(v)] for v in row] for row in rows]
-    return rows
+    found = to_rows(value)
+    if name == "predict" and rows.is_classes and "classes_" in answer["attributes"]:   # codes of classes, but what has none gives numbers of its own
+        classes = rows.classes if rows.outputs else [rows.classes]
+        found = [[classes[k][int(v)] for k, v in enumerate(row)] for row in found]
+    return found
 
 
 # --- scikit-learn ---
@@ -210,6 +221,8 @@ class ScikitLearn:
             made, classes = estimator.fit_resample(self.numpy.array(rows.X), self.numpy.array(rows.y))
             return [[*row, float(rows.classes.index(c))] for row, c in zip(self.plain(made), self.plain(classes))]
         value = getattr(estimator, name)
+        if rows.outputs and name == "predict_proba":   # a matrix for each target
+            return to_rows(self.plain(self.numpy.hstack(value(test))))
         return to_rows(self.plain(value(test) if name in METHODS else value))
 
     def attributes(self, estimator):
@@ -265,7 +278,7 @@ def run_case(case, dtype, probe, record, report):
         if name not in METHODS and name not in answer["attributes"]:
             report.add(case, dtype, name, math.inf, "no such attribute")
             continue
-        report.add(case, dtype, name, *judge(case, dtype, name, record[name], kedge_rows(case, answer, name, rows.classes)))
+        report.add(case, dtype, name, *judge(case, dtype, name, record[name], kedge_rows(case, answer, name, rows)))
 
 
 class Report:

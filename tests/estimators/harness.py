@@ -182,7 +182,7 @@ def magnitude(rows):
 
 @functools.lru_cache(maxsize=2)
 def load(name):
-    """X as rows, y (ints for classes, floats for values), and the name of each column or None."""
+    """X as rows, y (ints for classes, floats for values; tuples of them for several targets), and the name of each column or None."""
     if name in SYNTHETIC:
         return SYNTHETIC[name]()
     with open(DATA_FOLDER / f"{name}.csv") as f:
@@ -311,7 +311,14 @@ def rated(data, seed=9):
     return X, [sum(w[j] * v for j, v in enumerate(row) if v) + 0.3 * draw.gauss(0, 1) for row in X]
 
 
+def several(*data):
+    """The rows of the first data set with the targets of all."""
+    return data[0][0], list(zip(*(y for _, y in data)))
+
+
 SYNTHETIC = {
+    "several_values": lambda: several(regression(), shifted(regression(seed=21), 5.0), rates(120, 8)),
+    "several_classes": lambda: several(blobs(), classes_of(regression(150, 4), 2), classes_of(regression(150, 4, seed=22), 4)),
     "words": lambda: words(240, 150), "many_words": lambda: words(3240, 2000, per_row=30),
     "rated_words": lambda: rated(words(240, 60)), "many_rated_words": lambda: rated(words(4500, 1500, per_row=40)),
     "regression": regression,

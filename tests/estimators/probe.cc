@@ -3,8 +3,10 @@
 // In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" |
 // "emulated" | ...,
 //       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,
+//       "outputs": [{"codes": FILE, "classes": [...], "values": FILE}, ...],
 //       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform",
 //       "predict", ...], "repeat": 1}
+//      outputs: several target columns, instead of codes, classes and values.
 //      FILEs hold raw float64 in the machine's byte order (codes too); all but X may be absent; categories make a
 //      column nominal.
 // Out: {"fit": seconds, "apply": seconds, "warnings": [...], "attributes": {...}, "transform": {"rows": n, "values":
@@ -91,10 +93,11 @@ class Case {
         warnings_.emplace_back(log->message);
     };
     X_ = samples(text(spec, "X"));
-    const std::vector<double> codes = numbers(text(spec, "codes"));
-    y_.codes.assign(codes.begin(), codes.end());
-    y_.classes = texts(list(spec, "classes"));
-    y_.values = numbers(text(spec, "values")), y_.weights = numbers(text(spec, "weights"));
+    TargetOutput single = column(spec, "");
+    y_.codes = std::move(single.codes), y_.classes = std::move(single.classes), y_.values = std::move(single.values);
+    y_.weights = numbers(text(spec, "weights"));
+    for (const Value& output : list(spec, "outputs"))
+      y_.outputs.push_back(column(std::get<ValueMap>(output.data), std::to_string(y_.outputs.size())));
     unweighted_ = y_, unweighted_.weights.clear();   // weights belong to the last step, as in a job
   }
 
@@ -113,6 +116,14 @@ class Case {
   }
 
  private:
+  static TargetOutput column(const ValueMap& spec, std::string name) {
+    const std::vector<double> codes = numbers(text(spec, "codes"));
+    return {.name = std::move(name),
+            .codes = {codes.begin(), codes.end()},
+            .classes = texts(list(spec, "classes")),
+            .values = numbers(text(spec, "values"))};
+  }
+
   template <class F>
   double timed(F&& work) {
     const auto start = Clock::now();
@@ -217,6 +228,8 @@ class Case {
     if (want == "predict") return predict(last, rows);
     if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&last))
       return matrix(rows.n_rows(), scorer->row_scores(ctx_, rows, want).to_host());
+    if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&last))
+      return side_by_side(rows.n_rows(), several->predict_proba(ctx_, rows));
     const auto& classifier = dynamic_cast<const Classifier<T>&>(last);
     const bool is_decision = want == "decision_function";
     const std::int64_t k = is_decision && classifier.n_classes() == 2 ? 1 : classifier.n_classes();
@@ -266,7 +279,20 @@ class Case {
     return matrix(static_cast<std::int64_t>(codes.size()), {codes.begin(), codes.end()});
   }
 
+  // Each of the parts has the same rows.
+  static Value side_by_side(std::int64_t n_rows, const std::vector<std::vector<double>>& parts) {
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < n_rows; ++i)
+      for (const std::vector<double>& part : parts) {
+        const std::int64_t width = std::ssize(part) / n_rows;
+        all.insert(all.end(), part.begin() + i * width, part.begin() + (i + 1) * width);
+      }
+    return matrix(n_rows, std::move(all));
+  }
+
   Value predict(const Estimator<T>& last, const Samples<T>& rows) const {
+    if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&last))
+      return side_by_side(rows.n_rows(), several->predict(ctx_, rows));
     if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return matrix(rows.n_rows(), regressor->predict(ctx_, rows));
     if (const auto* clusterer = dynamic_cast<const Clusterer<T>*>(&last)) return matrix_of(clusterer->predict(ctx_, rows));
     if (const auto* detector = dynamic_cast<const OutlierDetector<T>*>(&last))

@@ -106,6 +106,13 @@ MemoryNeed one_vs_one(const SampleShape& X, const Step& step) {
   return need;
 }
 
+MemoryNeed multi_output(const SampleShape& X, const Step& step) {
+  const Value copied = step_with(step, "estimator", is_classifier(step) ? "LogisticRegression" : "LinearRegression");
+  MemoryNeed need = copies(X, nested(X, copied).work, X.n_targets);
+  need.work += bytes_of(X.rows, X.n_targets, 3 * kDouble);   // targets of a fit, and answers
+  return need;
+}
+
 // The regressor fits rows that it draws, and keeps what every copy says of the rows.
 MemoryNeed boosted_copies(const SampleShape& X, const Step& step) {
   const bool classes = is_classifier(step);

@@ -9,6 +9,7 @@ MemoryNeed voting(const SampleShape& X, const schema::Step& step);
 MemoryNeed stacking(const SampleShape& X, const schema::Step& step);
 MemoryNeed one_vs_rest(const SampleShape& X, const schema::Step& step);
 MemoryNeed one_vs_one(const SampleShape& X, const schema::Step& step);
+MemoryNeed multi_output(const SampleShape& X, const schema::Step& step);
 MemoryNeed calibrated(const SampleShape& X, const schema::Step& step);
 MemoryNeed bagging(const SampleShape& X, const schema::Step& step);
 MemoryNeed boosted_copies(const SampleShape& X, const schema::Step& step);

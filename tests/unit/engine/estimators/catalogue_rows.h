@@ -79,6 +79,16 @@ void expect_usable_output(const Context& ctx, const Estimator<T>& estimator, con
   if (const auto* detector = dynamic_cast<const OutlierDetector<T>*>(&estimator); detector && detector->can_predict()) {
     for (const std::int32_t label : detector->predict(ctx, X)) ASSERT_TRUE(label == 1 || label == -1);
   }
+  if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&estimator)) {
+    const std::vector<std::vector<double>> said = several->predict(ctx, X);
+    ASSERT_EQ(said.size(), several->class_counts().size());
+    for (std::size_t k = 0; k < said.size(); ++k) {
+      const std::int32_t n_classes = several->class_counts()[k];
+      ASSERT_EQ(static_cast<std::int64_t>(said[k].size()), X.n_rows());
+      for (const double v : said[k]) ASSERT_TRUE(std::isfinite(v) && (n_classes == 0 || (v >= 0 && v < n_classes)));
+    }
+    return;
+  }
   const auto* classifier_or_null = dynamic_cast<const Classifier<T>*>(&estimator);
   if (!classifier_or_null) return;   // an estimator that neither transforms nor predicts
   const Classifier<T>& classifier = *classifier_or_null;
@@ -116,6 +126,11 @@ std::string said_of(const Context& ctx, const Estimator<T>& estimator, const Sam
   if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&estimator)) {
     for (const std::string& output : scorer->row_outputs())
       append_bits(bits, scorer->row_scores(ctx, X, output).to_host());
+  }
+  if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&estimator)) {
+    for (const std::vector<double>& one : several->predict(ctx, X)) append_bits(bits, one);
+    if (several->has_proba())
+      for (const std::vector<double>& one : several->predict_proba(ctx, X)) append_bits(bits, one);
   }
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) {
     append_bits(bits, classifier->predict(ctx, X));

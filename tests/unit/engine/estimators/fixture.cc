@@ -190,7 +190,14 @@ Samples<T> Loaded<T>::rows(const std::vector<std::int32_t>& rows) const {
 template <class T>
 Target Loaded<T>::target() const {
   std::vector<double> values = data_.values.empty() ? std::vector<double>(data_.y.begin(), data_.y.end()) : data_.values;
-  return {.codes = data_.y, .classes = data_.classes, .values = std::move(values)};
+  Target y{.codes = data_.y, .classes = data_.classes, .values = std::move(values)};
+  TargetOutput same{.name = "same", .codes = y.codes, .classes = y.classes, .values = y.values}, other = same;
+  other.name = "other";
+  std::ranges::reverse(other.classes);   // the last class comes first
+  for (std::int32_t& code : other.codes) code = y.n_classes() - 1 - code;
+  for (double& value : other.values) value = 3 - 2 * value;
+  y.outputs = {std::move(same), std::move(other)};
+  return y;
 }
 
 template <class T>
@@ -201,6 +208,7 @@ Target Loaded<T>::target(const std::vector<std::int32_t>& rows) const {
     selected.codes.push_back(all.codes[static_cast<std::size_t>(row)]);
     selected.values.push_back(all.values[static_cast<std::size_t>(row)]);
   }
+  selected.outputs = rows_at(all.outputs, rows);
   return selected;
 }
 

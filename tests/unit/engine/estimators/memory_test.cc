@@ -47,6 +47,7 @@ void use(const Context& ctx, const Estimator<T>& estimator, const Samples<T>& X)
   if (const auto* scorer = dynamic_cast<const RowScorer<T>*>(&estimator))
     for (const std::string& output : scorer->row_outputs()) scorer->row_scores(ctx, X, output).to_host();
   if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&estimator)) classifier->predict(ctx, X);
+  if (const auto* several = dynamic_cast<const MultiOutput<T>*>(&estimator)) several->predict(ctx, X);
 }
 
 // Few categories for the estimators that count them: the number of categories of a numeric column is not known
@@ -92,6 +93,7 @@ void expect_predicted(const Row& row) {
                           .cols = X.n_cols(),
                           .value_bytes = sizeof(T),
                           .n_outputs = 3,
+                          .n_targets = std::ssize(y.outputs),
                           .features = X.table->features,
                           .on_host = true};
   const MemoryNeed need = memory_need(shape, step);

@@ -111,6 +111,12 @@ std::vector<double> outcome(const Estimator<double>& estimator, const Samples<do
     return proba.to_host();
   }
   if (const auto* regressor = dynamic_cast<const Regressor<double>*>(&estimator)) return regressor->predict(ctx, X);
+  if (const auto* several = dynamic_cast<const MultiOutput<double>*>(&estimator)) {
+    std::vector<double> all;
+    for (const std::vector<double>& one : several->has_proba() ? several->predict_proba(ctx, X) : several->predict(ctx, X))
+      all.insert(all.end(), one.begin(), one.end());
+    return all;
+  }
   if (const auto* clusterer = dynamic_cast<const Clusterer<double>*>(&estimator); clusterer && clusterer->can_predict())
     return as_numbers(clusterer->predict(ctx, X));
   if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator))

@@ -1,0 +1,309 @@
+// Jobs with several target columns through Pipeline::run(): scikit-learn's numbers, stored models, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "engine/model/stored_model.h"
+#include "engine/pipeline.h"
+#include "engine/table/preview.h"
+#include "schemas/codec.h"
+#include "tests/unit/engine/builtin_data.h"
+#include "tests/unit/engine/golden_cases.h"
+
+namespace kedge::engine {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::JobSpec;
+using schema::Value;
+using schema::ValueList;
+using schema::ValueMap;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Opens anew each time; nothing is fetched.
+DatasetFile dataset(const schema::DatasetRef& ref) {
+  static const TemporaryFolder folder;
+  static server::DatasetCache cache({.directory = folder.path()});
+  return DatasetFile(cache.acquire(ref, [](schema::EventBody) {}, {}).path);
+}
+
+schema::Result run(const JobSpec& spec, RunFiles* files = nullptr) {
+  return Pipeline::build(spec).run({.device = cpu()}, dataset(spec.dataset), {}, files);
+}
+
+std::vector<double> numbers_of(const Value& list) {
+  if (const auto* flat = std::get_if<std::vector<double>>(&list.data)) return *flat;
+  std::vector<double> numbers;
+  for (const Value& item : std::get<ValueList>(list.data)) numbers.push_back(number(item));
+  return numbers;
+}
+
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected, const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-9 * std::max(1.0, std::abs(expected[i]))) << what << ", fold " << i;
+}
+
+const Value* find(const ValueMap& map, std::string_view key) {
+  for (const auto& [name, value] : map)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+const ValueMap& map_at(const ValueMap& map, std::string_view key) {
+  return std::get<ValueMap>(at(map, key).data);
+}
+
+class GoldenTargets : public ::testing::TestWithParam<GoldenCase> {};
+
+TEST_P(GoldenTargets, AgreesWithScikitLearn) {
+  const ValueMap& golden = GetParam().values;
+  const schema::Result result = run(schema::from_json<JobSpec>(schema::value_to_json(at(golden, "spec"))));
+  EXPECT_EQ(result.targets.size(), 2u);
+  EXPECT_EQ(result.target, "");
+  if (const Value* scores = find(golden, "scores")) {
+    for (const auto& [name, expected] : std::get<ValueMap>(scores->data)) {
+      const auto found = std::ranges::find(result.scores, name, &std::pair<std::string, schema::Score>::first);
+      ASSERT_NE(found, result.scores.end()) << name;
+      expect_near(found->second.perFold, numbers_of(expected), name);
+    }
+    for (const auto& [target, by_scorer] : map_at(golden, "outputs"))
+      for (const auto& [name, expected] : std::get<ValueMap>(by_scorer.data))
+        expect_near(numbers_of(at(map_at(map_at(map_at(result.evaluation, "outputs"), target), name), "perFold")),
+                    numbers_of(expected), target + ": " + name);
+  }
+  if (const Value* best = find(golden, "best")) {
+    EXPECT_EQ(result.search.value().bestParams, std::get<ValueMap>(best->data));
+    EXPECT_NEAR(result.search->bestScore, number(at(golden, "bestScore")), 1e-9);
+  }
+  if (const Value* evaluation = find(golden, "evaluation")) {
+    const ValueMap& expected = map_at(std::get<ValueMap>(evaluation->data), "learning_curve");
+    const ValueMap& found = map_at(result.evaluation, "learning_curve");
+    const auto& theirs = std::get<ValueList>(at(map_at(expected, "test_scores"), "r2").data);
+    const auto& ours = std::get<ValueList>(at(map_at(found, "test_scores"), "r2").data);
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < theirs.size(); ++i) expect_near(numbers_of(ours[i]), numbers_of(theirs[i]), "r2");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTargets,
+                         ::testing::ValuesIn(golden_cases(KEDGE_SOURCE_FOLDER "/targets_golden.json")),
+                         [](const auto& info) { return info.param.name; });
+
+constexpr const char* kTable =
+    "a,b,kind,big,size,weight\n0,1,0,no,1.5,1\n0.2,1.1,0,no,1.6,1\n0.1,3,0,yes,5.5,2\n5,1,1,no,2.5,1\n5.1,3,1,yes,6.5,1\n"
+    "5.2,3.1,1,yes,6.6,2\n9,1,2,no,3.5,1\n9.1,3,2,yes,7.5,1\n9.2,1.2,2,no,3.6,1\n";
+
+JobSpec spec(std::vector<std::string> targets, const std::string& estimator, schema::Task task = schema::Fit{}) {
+  return {.dataset = {schema::InlineRef{.csv = kTable}},
+          .select = {.columns = {"a", "b"}, .targets = std::move(targets)},
+          .pipeline = {{"StandardScaler", {}}, {estimator, {}}},
+          .task = std::move(task)};
+}
+
+JobSpec classes(schema::Task task = schema::Fit{}) {
+  JobSpec job = spec({"kind", "big"}, "MultiOutputClassifier", std::move(task));
+  job.pipeline[1].params = {{"estimator", ValueMap{{"estimator", "GaussianNB"}}}};
+  return job;
+}
+
+JobSpec values(schema::Task task = schema::Fit{}) {
+  return spec({"size", "weight"}, "MultiOutputRegressor", std::move(task));
+}
+
+// A model of the job.
+struct Fitted {
+  explicit Fitted(const JobSpec& job) : files{.model_file = folder.path() / "model.kedge"} {
+    result = run(job, &files);
+    model = StoredModel::load(ctx, files.model_file);
+  }
+  std::string said(const std::string& body, std::string_view output = "predict", std::string_view accept = "text/csv") {
+    const ModelRows rows = rows_of_body(model->info(), "text/csv", body);
+    return encoded_answer(model->answer(ctx, rows, output), accept);
+  }
+  Context ctx{.device = cpu()};
+  TemporaryFolder folder;
+  RunFiles files;
+  schema::Result result;
+  std::unique_ptr<StoredModel> model;
+};
+
+TEST(Targets, NameColumnsAndClassesOfResultAndModel) {
+  const Fitted fitted(classes());
+  const std::vector<schema::TargetColumn> expected{{"kind", {"0", "1", "2"}}, {"big", {"no", "yes"}}};
+  EXPECT_EQ(fitted.result.targets, expected);
+  EXPECT_EQ(fitted.model->info().targets, expected);
+  EXPECT_TRUE(fitted.result.classes.empty() && fitted.model->info().classes.empty());
+  EXPECT_EQ(fitted.model->info().target, "");
+  EXPECT_EQ(fitted.model->info().columns.size(), 2u);
+  EXPECT_THAT(fitted.model->info().outputs, ElementsAre("predict", "predict_proba"));
+}
+
+TEST(Targets, AreAnsweredInEveryForm) {
+  Fitted fitted(classes());
+  const std::string rows = "a,b\n0,1\n9,3\n";
+  EXPECT_EQ(fitted.said(rows), "kind,big\n0,no\n2,yes\n");
+  EXPECT_EQ(fitted.said(rows, "predict", "application/json"),
+            "{\"columns\":[\"kind\",\"big\"],\"values\":[[\"0\",\"no\"],[\"2\",\"yes\"]]}\n");
+  EXPECT_THAT(fitted.said(rows, "predict", "application/x-npy"), HasSubstr("'shape': (2, 2)"));
+  EXPECT_THAT(fitted.said(rows, "predict_proba"), HasSubstr("kind:0,kind:1,kind:2,big:no,big:yes\n"));
+}
+
+TEST(Targets, OfWholeNumbersAreAnsweredAsNumbers) {
+  JobSpec job = classes();
+  job.select.targets = {"kind", "weight"};
+  Fitted fitted(job);
+  EXPECT_THAT(fitted.said("a,b\n9,1\n", "predict", "application/json"), HasSubstr("\"values\":[[2,"));
+}
+
+TEST(Targets, OfNumbersAreAnsweredAsColumns) {
+  Fitted fitted(values());
+  EXPECT_THAT(fitted.said("a,b\n0,1\n"), ::testing::StartsWith("size,weight\n1."));
+  EXPECT_THAT(fitted.model->info().outputs, ElementsAre("predict"));
+}
+
+TEST(Targets, OfAModelThatDoesNotFitThemAreRefused) {
+  const Fitted fitted(classes());
+  for (const auto& spoil : std::vector<std::function<void(schema::ModelInfo&)>>{
+           [](schema::ModelInfo& info) { info.targets.clear(); }, [](schema::ModelInfo& info) { info.targets.pop_back(); },
+           [](schema::ModelInfo& info) { info.targets[1].classes.pop_back(); },
+           [](schema::ModelInfo& info) { info.targets[0].classes.clear(); }}) {
+    const ModelFile whole(fitted.files.model_file);
+    schema::ModelInfo info = whole.info();
+    spoil(info);
+    const std::filesystem::path path = fitted.folder.path() / "spoiled.kedge";
+    ModelFileWriter writer(path);
+    writer.state() = std::string(reinterpret_cast<const char*>(whole.state().data()), whole.state().size());
+    writer.add_tensor(whole.tensors());
+    writer.finish(info);
+    try {
+      StoredModel::load(fitted.ctx, path);
+      ADD_FAILURE() << "it was loaded";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::kModelCorrupt);
+      EXPECT_THAT(error.message, HasSubstr("targets"));
+    }
+  }
+}
+
+TEST(Targets, AreNoFeaturesAndHaveTheirRoleInAPreview) {
+  JobSpec job = values();
+  job.select.columns.clear(), job.select.types = {{"kind", "drop"}, {"big", "drop"}};
+  EXPECT_EQ(run(job).nFeatures, 2);
+  const schema::DatasetPreview preview = preview_of({.dataset = job.dataset, .select = job.select}, dataset(job.dataset), 2);
+  std::vector<std::string> roles;
+  for (const schema::PreviewColumn& column : preview.columns) roles.push_back(column.role);
+  EXPECT_THAT(roles, ElementsAre("feature", "feature", "leftOut", "leftOut", "target", "target"));
+}
+
+TEST(Targets, TakeWeights) {
+  JobSpec job = spec({"size", "kind"}, "MultiOutputRegressor");
+  job.select.weights = "weight";
+  const schema::Result weighted = run(job);
+  job.select.weights.reset();
+  EXPECT_NE(weighted.fitted.back().second, run(job).fitted.back().second);
+}
+
+struct Refused {
+  std::string name;
+  std::function<JobSpec()> job;
+  std::string where, words;
+  friend void PrintTo(const Refused& c, std::ostream* out) { *out << c.name; }
+};
+
+JobSpec changed(JobSpec job, const std::function<void(JobSpec&)>& change) {
+  change(job);
+  return job;
+}
+
+const std::vector<Refused> kRefused = {
+    {"One", [] { return spec({"kind"}, "MultiOutputClassifier"); }, "select.targets", "must have at least 2"},
+    {"Twice", [] { return spec({"kind", "kind"}, "MultiOutputClassifier"); }, "select.targets[1]", "'kind' is named twice"},
+    {"WithTarget", [] { return changed(classes(), [](JobSpec& s) { s.select.target = "size"; }); }, "select.targets",
+     "target and targets are both given"},
+    {"AsFeature", [] { return changed(classes(), [](JobSpec& s) { s.select.columns = {"a", "big"}; }); },
+     "select.targets[1]", "select.columns names it"},
+    {"AsWeights", [] { return changed(values(), [](JobSpec& s) { s.select.weights = "weight"; }); }, "select.targets[1]",
+     "select.weights names it"},
+    {"OfOneTarget", [] { return spec({"kind", "big"}, "GaussianNB"); }, "select.targets",
+     "select.targets names 2 columns, GaussianNB fits one: MultiOutputClassifier"},
+    {"OfNoTarget", [] { return spec({"kind", "big"}, "PCA"); }, "select.targets", "PCA fits none"},
+    {"NotNamed", [] { return spec({}, "MultiOutputRegressor"); }, "select.targets",
+     "MultiOutputRegressor fits several target columns: name them in select.targets"},
+    {"StepThatReadsOne", [] { return changed(classes(), [](JobSpec& s) { s.pipeline[0] = {"SelectKBest", {}}; }); },
+     "select.targets", "SelectKBest reads one"},
+    {"Scorer", [] { return classes(schema::FitScore{.scoring = {"f1_macro"}}); }, "task.fitScore.scoring[0]",
+     "'f1_macro' scores one target, select.targets names several: take accuracy"},
+    {"ScorerOfNumbers", [] { return values(schema::CrossValidate{.scoring = {"r2", "neg_max_error"}}); },
+     "task.crossValidate.scoring[1]", "take d2_absolute_error_score, explained_variance"},
+    {"Stratify", [] { return classes(schema::FitScore{.stratify = true}); }, "task.fitScore.stratify", "select.targets"},
+    {"Splitter", [] { return classes(schema::CrossValidate{.splitter = "StratifiedKFold"}); }, "select.targets",
+     "'StratifiedKFold'"},
+    {"ConfusionMatrix", [] { return classes(schema::CrossValidate{.confusionMatrix = true}); },
+     "task.crossValidate.confusionMatrix", "select.targets"},
+    {"Curves", [] { return classes(schema::FitScore{.curves = true}); }, "task.fitScore.curves", "select.targets"},
+    {"PermutationTest", [] { return values(schema::PermutationTestScore{}); }, "select.targets",
+     "permutationTestScore takes one"},
+    {"Importance", [] { return values(schema::PermutationImportance{}); }, "select.targets", "permutationImportance takes one"},
+    {"Dependence", [] { return values(schema::PartialDependence{.features = {0}}); }, "select.targets",
+     "partialDependence takes one"},
+    {"Halving",
+     [] { return values(schema::HalvingGridSearch{.paramGrid = ValueMap{{"standardscaler__with_mean", ValueList{true}}}}); },
+     "select.targets", "halvingGridSearch takes one"},
+    {"Candidate",
+     [] {
+       return values(schema::GridSearch{
+           .paramGrid = ValueMap{{"multioutputregressor", ValueList{ValueMap{{"estimator", "Ridge"}}}}}});
+     },
+     "task.gridSearch.paramGrid", "select.targets names 2 columns, Ridge fits one: MultiOutputRegressor"},
+    {"StoredModel",
+     [] {
+       JobSpec job = values(schema::Predict{.model = "mdl_1"});
+       job.pipeline.clear(), job.select.columns.clear();
+       return job;
+     },
+     "select.targets", "select.targets is the model's own"},
+    {"Nested",
+     [] {
+       return changed(classes(), [](JobSpec& s) {
+         s.pipeline[1].params = {{"estimator", ValueMap{{"estimator", "MultiOutputClassifier"}}}};
+       });
+     },
+     "pipeline[1].params.estimator", "is a classifier of several targets, must be a classifier"}};
+
+class RefusedTargets : public ::testing::TestWithParam<Refused> {};
+
+// Without data.
+TEST_P(RefusedTargets, SayWhereAndWhy) {
+  try {
+    Pipeline::build(GetParam().job());
+    ADD_FAILURE() << "it was built";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where, GetParam().where);
+    EXPECT_THAT(error.message, HasSubstr(GetParam().words));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, RefusedTargets, ::testing::ValuesIn(kRefused),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Targets, ThatTheDataLackOrDoNotFitAreNamed) {
+  const std::vector<std::pair<JobSpec, std::string>> cases{
+      {spec({"kind", "bigg"}, "MultiOutputClassifier"), "did you mean 'big'"},
+      {spec({"kind", "size"}, "MultiOutputClassifier"), "y is continuous: target 'size' is 1.5"},
+      {spec({"size", "big"}, "MultiOutputRegressor"), "target 'big' is nominal, MultiOutputRegressor needs numbers"}};
+  for (const auto& [job, words] : cases) {
+    try {
+      run(job);
+      ADD_FAILURE() << words;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message, HasSubstr(words));
+    }
+  }
+}
+
+}   // namespace
+}   // namespace kedge::engine
