@@ -54,8 +54,7 @@ class ColumnTyper {
  private:
   bool is_missing(const ColumnInfo& column, const std::string& text) const {
     if (texts_.contains(text) || texts_.contains(std::string(without_blanks(text)))) return true;
-    const std::string& target = select_.target ? *select_.target : data_.meta().target;
-    const bool is_answer = column.name == target || column.name == select_.groups.value_or("");
+    const bool is_answer = is_target(select_, data_.meta(), column.name) || column.name == select_.groups.value_or("");
     return !is_answer && select_.keepDefaultNa && data_.meta().types_are_guessed && is_missing_text(text);
   }
 

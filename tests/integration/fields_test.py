@@ -108,6 +108,7 @@ class RoundTrip(unittest.TestCase):
 
     SELECT = {"rows": 120, "columns": ["a", "b"], "target": "y", "dtype": "float64", "scale": 2.0, "weights": "w", "groups": "g", "naValues": ["-"], "keepDefaultNa": False,
               "types": {"a": "number"}, "where": ["a >= 0"], "dropna": True, "dropDuplicates": True, "sample": 120, "sampleSeed": 4}
+    SEVERAL = {"targets": ["w", "y"]}   # not beside target
     COMMON = {"scoring": ["accuracy"], "confusionMatrix": True, "curves": True}
     FOLDS = {**COMMON, "shuffle": True, "randomState": 3, "returnTrainScore": True, "cv": 3}
     SPLITS = [FOLDS, {**FOLDS, "shuffle": False, "splitter": "RepeatedKFold", "nRepeats": 2}, {"splitter": "ShuffleSplit", "cv": 2, "testSize": 0.3, "trainSize": 0.5, "randomState": 1},
@@ -166,7 +167,12 @@ class RoundTrip(unittest.TestCase):
                 seen.setdefault(name, set()).update(fields)
         for task in TASKS:
             self.assertEqual(seen[task], contract_fields(task), f"{task} was not set with each of its fields")
-        self.assertEqual(set(self.SELECT), set(CONTRACT["Select"]["properties"]))
+        job = {"dataset": {"inline": {"csv": rows}}, "select": {"columns": ["a", "b"], **self.SEVERAL}, "pipeline": [{"estimator": "MultiOutputClassifier"}],
+               "task": {"fit": {}}}
+        kept = server.job(server.submit(job))["spec"]
+        self.set_in(job, kept)
+        self.assertEqual(self.submitted_by_the_command(job)["spec"], kept)
+        self.assertEqual(set(self.SELECT) | set(self.SEVERAL), set(CONTRACT["Select"]["properties"]))
 
     def test_the_name_under_which_a_model_is_registered_comes_back(self):
         job = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "GaussianNB"}], "task": {"fit": {}}, "register": "flowers"}

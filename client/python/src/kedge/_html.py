@@ -127,6 +127,7 @@ def of_model(id: str, info: dict[str, Any] | None) -> str | None:
     if info is None:
         return None
     rows = [("model", id), ("pipeline", _steps(info.get("pipeline"))), ("classes", ", ".join(str(one) for one in info.get("classes", []))),
+            ("targets", ", ".join(str(one["name"]) for one in info.get("targets", []))),
             ("bytes", info.get("bytes", ""))]
     return table([row for row in rows if row[1] not in ("", None)])
 

@@ -21,7 +21,7 @@ class Dataset:
     selection: dict[str, Any] = field(default_factory=dict)
 
     def select(self, **fields: Any) -> Dataset:
-        """Fields of the selection: rows, columns, target, weights, groups, na_values, keep_default_na, types, dtype, scale, where, dropna,
+        """Fields of the selection: rows, columns, target, targets, weights, groups, na_values, keep_default_na, types, dtype, scale, where, dropna,
         drop_duplicates, sample, sample_seed."""
         from .tasks import given
         return dataclasses.replace(self, selection={**self.selection, **given(fields)})
@@ -39,6 +39,10 @@ class Dataset:
 
     def target(self, column: str) -> Dataset:
         return self.select(target=column)
+
+    def targets(self, *columns: str) -> Dataset:
+        """Several target columns, for MultiOutputClassifier and MultiOutputRegressor."""
+        return self.select(targets=list(columns))
 
     def columns(self, *names: str) -> Dataset:
         return self.select(columns=list(names))

@@ -57,8 +57,8 @@ class Model:
         return found
 
     def predict(self, X: Any, output: str = "predict") -> np.ndarray[Any, Any]:
-        """Of rows: an array or list of lists (columns by position), a list of dicts or a data frame (columns by name). output: predict (shape (n,); classes
-        by name), predict_proba, decision_function, score_samples or contributions. Raises KedgeError, which names the column and row."""
+        """Of rows: an array or list of lists (columns by position), a list of dicts or a data frame (columns by name). output: predict (shape (n,), of several targets
+        (n, targets); classes by name), predict_proba, decision_function, score_samples or contributions. Raises KedgeError, which names the column and row."""
         return self._ask("/predict?" + urlencode({"output": output}), X)
 
     def contributions(self, X: Any) -> Contributions:
