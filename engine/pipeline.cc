@@ -92,8 +92,9 @@ struct Pipeline::Impl {
   }
 
   template <class T>
-  void keep_model(const Context& ctx, const Selection& selection, const DatasetMeta& meta, const TaskTarget& target,
-                  const std::vector<schema::Step>& steps, Chain<T>& chain, const Samples<T>& X, RunFiles& files) const {
+  void keep_model(const Context& ctx, const Selection& selection, const DatasetFile& data, const DatasetMeta& meta,
+                  const TaskTarget& target, const std::vector<schema::Step>& steps, Chain<T>& chain,
+                  const Samples<T>& X, RunFiles& files) const {
     schema::ModelInfo info = describe(ctx, selection, meta, target, files);
     if (const auto* reader = dynamic_cast<const ReadsTexts*>(&chain.step(0))) {
       for (const std::int64_t j :
@@ -103,10 +104,11 @@ struct Pipeline::Impl {
       }
     }
     try {
-      std::vector<double> means;   // contributions of a line are counted from them
-      if (known_estimator(steps.back().estimator, "pipeline").is_line)
-        means = column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
-      files.model_bytes = save_model(ctx, files.model_file, steps, chain, std::move(means), info, files.keep);
+      ModelExtras extras{.profile = training_profile(selection, data, info)};
+      if (known_estimator(steps.back().estimator, "pipeline")
+              .is_line)   // contributions of a line are counted from them
+        extras.column_means = column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
+      files.model_bytes = save_model(ctx, files.model_file, steps, chain, std::move(extras), info, files.keep);
       files.model = std::move(info);
     } catch (const schema::Error& error) {
       if (error.code != ErrorCode::kInvalidValue) throw;
@@ -151,7 +153,7 @@ struct Pipeline::Impl {
     TaskInput<T> input{job, std::move(table), target};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
-        keep_model<T>(ctx, selection, columns, target, steps, chain, {.table = input.table}, *files);
+        keep_model<T>(ctx, selection, data, columns, target, steps, chain, {.table = input.table}, *files);
       };
     }
     result.timings.toDevice = watch.lap();

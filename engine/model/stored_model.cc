@@ -71,11 +71,13 @@ class TypedModel final : public StoredModel {
                              std::ranges::count(info_.outputs, kContributions) > 0;
     if (keeps_means) archive.field(kColumnMeans, column_means_, kAnySize);
     archive.expect_finite(kColumnMeans, column_means_);
+    if (archive.has_more()) profile_.emplace().state(archive, info_);
     archive.finish();
     require_model(chain_.n_features() == static_cast<std::int64_t>(info_.columns.size()),
                   "its first step was fitted with another number of columns than it names");
   }
   const schema::ModelInfo& info() const override { return info_; }
+  const std::optional<TrainingProfile>& profile() const override { return profile_; }
 
   ModelAnswer answer(const Context& ctx, const ModelRows& rows, std::string_view output) override {
     std::vector<std::string> outputs = outputs_of(info_.pipeline);
@@ -210,6 +212,7 @@ class TypedModel final : public StoredModel {
   schema::ModelInfo info_;
   Chain<T> chain_;
   std::vector<double> column_means_;
+  std::optional<TrainingProfile> profile_;
 };
 
 }  // namespace
@@ -248,21 +251,28 @@ std::unique_ptr<StoredModel> StoredModel::load(const Context& ctx, const ModelFi
   return std::make_unique<TypedModel<double>>(ctx, file);
 }
 
+const std::optional<TrainingProfile>& StoredModel::profile() const {
+  static const std::optional<TrainingProfile> none;
+  return none;
+}
+
 template <class T>
 std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline,
-                       Chain<T>& chain, std::vector<double> column_means, schema::ModelInfo& info, std::size_t keep) {
+                       Chain<T>& chain, ModelExtras extras, schema::ModelInfo& info, std::size_t keep) {
   info.pipeline = pipeline, info.outputs = outputs_of(pipeline);
+  std::vector<double>& column_means = extras.column_means;
   if (!column_means.empty()) info.outputs.emplace_back(kContributions);
   ModelFileWriter writer(path, keep);
   StateArchive archive(ctx, writer, class_count(info));
   chain.state(archive);
   if (!column_means.empty()) archive.field(kColumnMeans, column_means, std::ssize(column_means));
+  if (extras.profile) extras.profile->state(archive, info);
   return writer.finish(info);
 }
 
 template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&,
-                                Chain<float>&, std::vector<double>, schema::ModelInfo&, std::size_t);
+                                Chain<float>&, ModelExtras, schema::ModelInfo&, std::size_t);
 template std::string save_model(const Context&, const std::filesystem::path&, const std::vector<schema::Step>&,
-                                Chain<double>&, std::vector<double>, schema::ModelInfo&, std::size_t);
+                                Chain<double>&, ModelExtras, schema::ModelInfo&, std::size_t);
 
 }  // namespace kedge::engine

@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/core/model_file.h"
 #include "engine/model/model_rows.h"
+#include "engine/model/training_profile.h"
 #include "engine/model_selection/chain.h"
 
 namespace kedge::engine {
@@ -41,6 +43,9 @@ class StoredModel {
   static std::unique_ptr<StoredModel> load(const Context& ctx, const ModelFile& file);
 
   virtual const schema::ModelInfo& info() const = 0;
+  // Of the rows that it was fitted on. Nothing for a model that keeps none: one that was imported, that an earlier
+  // version has fitted, or of a data set for which training_profile() has nothing.
+  virtual const std::optional<TrainingProfile>& profile() const;
   // output: one of info().outputs. Errors: kInvalidValue for another; kBadData for rows that the steps do not take.
   virtual ModelAnswer answer(const Context& ctx, const ModelRows& rows, std::string_view output) = 0;
 };
@@ -52,11 +57,17 @@ bool is_whole_number(const std::string& text);
 // keeps the means of its columns.
 std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline);
 
-// Writes the fitted chain; one of at most `keep` bytes is returned instead. column_means: of what the last step was
-// fitted on, if it is a line; otherwise empty. `info` says everything about it but `pipeline` and `outputs`, which are
-// filled in. Errors: kInvalidValue for an estimator that cannot be stored; kInternal with the system's words.
+// What a model keeps beside its fitted chain.
+struct ModelExtras {
+  std::vector<double> column_means = {};   // of what the last step was fitted on, if it is a line
+  std::optional<TrainingProfile> profile = {};
+};
+
+// Writes the fitted chain; one of at most `keep` bytes is returned instead. `info` says everything about it but
+// `pipeline` and `outputs`, which are filled in. Errors: kInvalidValue for an estimator that cannot be stored;
+// kInternal with the system's words.
 template <class T>
 std::string save_model(const Context& ctx, const std::filesystem::path& path, const std::vector<schema::Step>& pipeline,
-                       Chain<T>& chain, std::vector<double> column_means, schema::ModelInfo& info, std::size_t keep);
+                       Chain<T>& chain, ModelExtras extras, schema::ModelInfo& info, std::size_t keep);
 
 }  // namespace kedge::engine

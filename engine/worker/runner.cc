@@ -46,11 +46,16 @@ bool computes(Device& device) {
   }
 }
 
+std::optional<schema::ModelProfile> profile_of(const StoredModel& model) {
+  return model.profile() ? std::optional(model.profile()->described(model.info())) : std::nullopt;
+}
+
 // What an upload is. The file of another program comes back as the model that it becomes.
 schema::AnswerReport uploaded(const Context& ctx, const schema::AskCommand& command) {
   if (std::optional<ForeignModel> model = translated_file(ctx, command.modelPath))
     return {.leaseToken = command.leaseToken, .body = std::move(model->bytes), .model = std::move(model->info)};
-  return {.leaseToken = command.leaseToken, .model = StoredModel::load(ctx, command.modelPath)->info()};
+  const std::unique_ptr<StoredModel> model = StoredModel::load(ctx, command.modelPath);
+  return {.leaseToken = command.leaseToken, .model = model->info(), .profile = profile_of(*model)};
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -99,27 +104,33 @@ void Runner::forget() {
   models_.clear();
 }
 
+Runner::KeptModel::KeptModel(FileIdentity from, std::string by, std::unique_ptr<StoredModel> loaded)
+    : file(std::move(from)), id(std::move(by)), model(std::move(loaded)) {
+  if (model->profile()) bins.emplace(*model->profile(), model->info());
+}
+
 // By its id where it has one, else by its file. An id without a file is one that an earlier question has loaded.
-StoredModel& Runner::model(const Context& ctx, const std::string& path, const std::string& id) {
+std::shared_ptr<Runner::KeptModel> Runner::model(const Context& ctx, const std::string& path, const std::string& id) {
   FileIdentity identity = id.empty() ? identify(path) : FileIdentity();
   auto found = std::find_if(models_.begin(), models_.end(),
-                            [&](const KeptModel& kept) { return kept.id == id && kept.file == identity; });
+                            [&](const auto& kept) { return kept->id == id && kept->file == identity; });
   if (found == models_.end()) {
     if (path.empty())
       throw Error(ErrorCode::kUnavailable, fmt::format("the model '{}' is not loaded any more; ask again", id));
     if (models_.size() >= kModelsKept) models_.pop_back();
-    models_.push_back({std::move(identity), id, StoredModel::load(ctx, path)});
+    models_.push_back(std::make_shared<KeptModel>(std::move(identity), id, StoredModel::load(ctx, path)));
     found = models_.end() - 1;
   }
   std::rotate(models_.begin(), found, found + 1);
-  return *models_.front().model;
+  return models_.front();
 }
 
 schema::DoneReport Runner::done(const Context& ctx, const schema::RunCommand& command) {
   const Pipeline pipeline = Pipeline::build(command.spec, ctx.stop);
   if (schema::model_of(command.spec.task)) {
-    StoredModel& stored = model(ctx, command.modelPath);
-    return {command.leaseToken, run_model_task(ctx, command.spec, stored, open(command.dataPath, command.dataName), command.outputDir)};
+    const std::shared_ptr<KeptModel> kept = model(ctx, command.modelPath);
+    return {command.leaseToken, run_model_task(ctx, command.spec, *kept->model,
+                                               open(command.dataPath, command.dataName), command.outputDir)};
   }
   RunFiles files{.model_file = command.modelPath, .data_digest = command.dataDigest, .keep = kSmallModelBytes};
   const DatasetFile& data = open(command.dataPath, command.dataName);
@@ -190,37 +201,48 @@ bool Runner::answer(std::span<const schema::AskCommand* const> questions, const 
 // Of one model and output.
 bool Runner::answer_group(const Context& ctx, std::span<const schema::AskCommand* const> questions,
                           const Report& report) {
-  StoredModel* stored = nullptr;
+  std::shared_ptr<KeptModel> kept;
   std::vector<Parsed> parsed;
   const auto lent =
       std::ranges::find_if(questions, [](const schema::AskCommand* question) { return !question->modelPath.empty(); });
   const std::string path = lent == questions.end() ? std::string() : (*lent)->modelPath;
   for (const schema::AskCommand* question : questions) {
     const bool is_well = guarded(question->leaseToken, report, [&] {
-      stored = &model(ctx, path, question->model);
-      parsed.push_back({question, rows_of_body(stored->info(), question->contentType, question->body)});
+      kept = model(ctx, path, question->model);
+      parsed.push_back({question, rows_of_body(kept->model->info(), question->contentType, question->body)});
     });
     if (!is_well) return false;
   }
-  if (parsed.size() > 1 && answers_rows_alone(stored->info())) return answer_joined(ctx, *stored, parsed, report);
-  return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, *stored, one, report); });
+  if (parsed.size() > 1 && answers_rows_alone(kept->model->info())) return answer_joined(ctx, *kept, parsed, report);
+  return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, *kept, one, report); });
 }
 
-bool Runner::answer_one(const Context& ctx, StoredModel& stored, const Parsed& parsed, const Report& report) {
+// With what kedged counts of the question's rows. The profile goes with the first answer.
+schema::AnswerReport Runner::answered(KeptModel& kept, const Parsed& parsed, const ModelAnswer& answer,
+                                      std::int64_t together, double seconds) {
+  schema::AnswerReport report{.leaseToken = parsed.question->leaseToken,
+                              .body = encoded_answer(answer, parsed.question->accept),
+                              .rows = parsed.rows.n_rows,
+                              .together = together,
+                              .seconds = seconds};
+  if (!kept.bins) return report;
+  if (!kept.is_told) report.profile = profile_of(*kept.model), kept.is_told = true;
+  BinCounter::Counts counted = kept.bins->count(parsed.rows);
+  report.bins = std::move(counted.bins), report.counts = std::move(counted.counts);
+  return report;
+}
+
+bool Runner::answer_one(const Context& ctx, KeptModel& kept, const Parsed& parsed, const Report& report) {
   const schema::AskCommand& question = *parsed.question;
-  return reported(question.leaseToken, report, [&]() -> schema::AnswerReport {
+  return reported(question.leaseToken, report, [&] {
     const auto start = std::chrono::steady_clock::now();
-    const ModelAnswer answer = answer_rows(ctx, stored, parsed.rows, question.output);
-    return {.leaseToken = question.leaseToken,
-            .body = encoded_answer(answer, question.accept),
-            .rows = parsed.rows.n_rows,
-            .together = parsed.rows.n_rows,
-            .seconds = seconds_since(start)};
+    const ModelAnswer answer = answer_rows(ctx, *kept.model, parsed.rows, question.output);
+    return answered(kept, parsed, answer, parsed.rows.n_rows, seconds_since(start));
   });
 }
 
 // Where the joint call fails, each question is asked alone and gets its own error.
-bool Runner::answer_joined(const Context& ctx, StoredModel& stored, const std::vector<Parsed>& parsed,
+bool Runner::answer_joined(const Context& ctx, KeptModel& kept, const std::vector<Parsed>& parsed,
                            const Report& report) {
   ModelRows all{.features = parsed.front().rows.features};
   for (const Parsed& one : parsed) {
@@ -230,20 +252,16 @@ bool Runner::answer_joined(const Context& ctx, StoredModel& stored, const std::v
   std::optional<ModelAnswer> answer;
   const auto start = std::chrono::steady_clock::now();
   try {
-    answer = answer_rows(ctx, stored, all, parsed.front().question->output);
+    answer = answer_rows(ctx, *kept.model, all, parsed.front().question->output);
   } catch (const std::exception&) {
-    return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, stored, one, report); });
+    return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, kept, one, report); });
   }
   const double seconds = seconds_since(start);
   std::int64_t first = 0;
   return std::ranges::all_of(parsed, [&](const Parsed& one) {
     const std::int64_t begin = std::exchange(first, first + one.rows.n_rows);
-    return reported(one.question->leaseToken, report, [&]() -> schema::AnswerReport {
-      return {.leaseToken = one.question->leaseToken,
-              .body = encoded_answer(rows_of_answer(*answer, begin, one.rows.n_rows), one.question->accept),
-              .rows = one.rows.n_rows,
-              .together = all.n_rows,
-              .seconds = seconds};
+    return reported(one.question->leaseToken, report, [&] {
+      return answered(kept, one, rows_of_answer(*answer, begin, one.rows.n_rows), all.n_rows, seconds);
     });
   });
 }

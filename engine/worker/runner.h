@@ -12,6 +12,7 @@
 #include "engine/backend/backend.h"
 #include "engine/core/dataset_file.h"
 #include "engine/model/stored_model.h"
+#include "engine/model/training_profile.h"
 #include "engine/pipeline.h"
 #include "schemas/worker.h"
 
@@ -43,14 +44,25 @@ class Runner {
   };
   static FileIdentity identify(const std::string& path);
   const DatasetFile& open(const std::string& path, const std::string& name);   // name: for messages; empty: as the file says
-  StoredModel& model(const Context& ctx, const std::string& path, const std::string& id = {});
+  // A loaded model. Shared with the questions that it answers, so that none of them loses it where memory ends.
+  struct KeptModel {
+    KeptModel(FileIdentity from, std::string by, std::unique_ptr<StoredModel> loaded);
+    const FileIdentity file;   // empty where the model is known by its id
+    const std::string id;
+    const std::unique_ptr<StoredModel> model;
+    std::optional<BinCounter> bins;   // of its profile, where it has one
+    bool is_told = false;             // an answer has had the profile
+  };
+  std::shared_ptr<KeptModel> model(const Context& ctx, const std::string& path, const std::string& id = {});
   struct Parsed {
     const schema::AskCommand* question;
     ModelRows rows;
   };
+  static schema::AnswerReport answered(KeptModel& kept, const Parsed& parsed, const ModelAnswer& answer,
+                                       std::int64_t together, double seconds);
   bool answer_group(const Context& ctx, std::span<const schema::AskCommand* const> questions, const Report& report);
-  bool answer_one(const Context& ctx, StoredModel& stored, const Parsed& parsed, const Report& report);
-  bool answer_joined(const Context& ctx, StoredModel& stored, const std::vector<Parsed>& parsed, const Report& report);
+  bool answer_one(const Context& ctx, KeptModel& kept, const Parsed& parsed, const Report& report);
+  bool answer_joined(const Context& ctx, KeptModel& kept, const std::vector<Parsed>& parsed, const Report& report);
   schema::DoneReport done(const Context& ctx, const schema::RunCommand& command);
   template <class Work>
   bool guarded(std::int64_t lease, const Report& report, Work work);
@@ -64,12 +76,7 @@ class Runner {
   FileIdentity mapped_;
   std::optional<DatasetFile> data_;
   WarmTables warm_;
-  struct KeptModel {
-    FileIdentity file;   // empty where the model is known by its id
-    std::string id;
-    std::unique_ptr<StoredModel> model;
-  };
-  std::vector<KeptModel> models_;   // the last used first
+  std::vector<std::shared_ptr<KeptModel>> models_;   // the last used first
 };
 
 }  // namespace kedge::engine

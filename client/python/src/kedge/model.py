@@ -101,7 +101,8 @@ class Model:
         return self._transport.call(Call("GET", self._path("/download"), accept=OPEN_MODEL if open else MODEL, timeout=LONG_S)).body
 
     def members(self) -> list[tuple[str, Any]]:
-        """What the steps learned, by name, in the order in which they keep it; each step begins with n_features. Numbers are arrays, of shape (n,) where there
+        """What the steps learned, by name, in the order in which they keep it; each step begins with n_features. Then what drift() compares with, as
+        profile_rows and others. Numbers are arrays, of shape (n,) where there
         is one column. Raises KedgeError for a version of the open form that this client does not know."""
         content = self.download(open=True)
         with zipfile.ZipFile(io.BytesIO(content)) as file:
