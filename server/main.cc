@@ -297,7 +297,8 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .metrics =
                          [&metrics, &models](const http::Caller& caller) {
                            const auto tenant = caller.admin ? std::nullopt : std::optional(caller.tenant);
-                           return metrics.text(tenant) + model_text(models->book(), tenant);
+                           const auto drift = [&](const std::string& model) { return models->drift_index(model); };
+                           return metrics.text(tenant) + model_text(models->book(), tenant, drift);
                          },
                      .service_metrics = [&jobs, &gpus] { return service_text(jobs, gpus); }};
   std::atomic<http::Server*> running = nullptr;

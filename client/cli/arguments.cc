@@ -199,6 +199,11 @@ void model(CLI::App& app, Options& options) {
   CLI::App* log = app.add_subcommand("log", "Print what was logged of the questions to a model, as JSON lines");
   log->callback([&options] { options.action = "log"; });
   log->add_option("model", options.argument, "The model's id, or a registered name")->required()->type_name("ID");
+  CLI::App* drift =
+      app.add_subcommand("drift", "Show how the rows that a model was asked about differ from those it was fitted on");
+  drift->callback([&options] { options.action = "drift"; });
+  drift->add_option("model", options.argument, "The model's id, or a registered name")->required()->type_name("ID");
+  drift->add_flag("--reset", options.reset, "Forget what was counted, and begin again");
   CLI::App* rm = app.add_subcommand("rm", "Delete models");
   rm->add_option("models", options.arguments, "Their ids")->required()->type_name("ID");
 }

@@ -51,7 +51,7 @@ constexpr Command kCommands[] = {
      download},
     {"cancel", kJobs, "Cancel a job", "kedge cancel job_01K2ZT", arguments::job_id, cancel},
     {"models", kData, "List the stored models with their sizes, show, delete, download or push one",
-     "kedge models\nkedge models mdl_01K2ZT --download forest.kedge\nkedge models push xgboost.ubj\nkedge models serving mdl_01K2ZT --max-delay-us 500\nkedge models rm mdl_01K2ZT mdl_01K2ZV",
+     "kedge models\nkedge models mdl_01K2ZT --download forest.kedge\nkedge models push xgboost.ubj\nkedge models serving mdl_01K2ZT --max-delay-us 500\nkedge models drift mdl_01K2ZT\nkedge models rm mdl_01K2ZT mdl_01K2ZV",
      arguments::model, models},
     {"registry", kData, "Names, versions, aliases and tags of stored models",
      "kedge registry\nkedge registry add iris mdl_01K2ZT\nkedge registry alias iris@champion 3\nkedge registry tag iris/3 stage=trial\nkedge registry rm iris/2",

@@ -38,6 +38,7 @@ struct Options {
   std::string action;                                                        // registry, models: the verb
   std::optional<std::int64_t> max_batch_rows, max_delay_us, log_max_bytes;   // models serving
   std::optional<double> log_fraction;                                        // models serving
+  bool reset = false;                                                        // models drift
   std::string argument;        // spec file, job id, estimator name, server or machine, as the command declares
   std::vector<std::string> arguments;   // help COMMAND ..., models rm ID ..., registry tag KEY=VALUE ..., map SPEC ...
   std::vector<std::string> servers;     // map --servers: names of servers that are kept

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 
@@ -109,11 +110,34 @@ int serving(const Model& model, const Options& options) {
   return kSucceeded;
 }
 
+// The columns that differ most come first.
+int drift(const Model& model, const Options& options) {
+  if (options.reset) return model.reset_drift(), kSucceeded;
+  schema::ModelDrift drift = model.drift();
+  if (options.json) return fmt::print("{}\n", schema::to_json(drift)), kSucceeded;
+  if (!drift.note.empty()) return fmt::print("{}\n", drift.note), kSucceeded;
+  std::ranges::stable_sort(drift.columns, std::greater{}, [](const auto& column) { return column.psi.value_or(0); });
+  using Align = TextTable::Align;
+  TextTable table({{"column", Align::kLeft, TextTable::Fit::kCut},
+                   {"kind"},
+                   {"PSI", Align::kRight},
+                   {"missing, fitted on", Align::kRight},
+                   {"asked", Align::kRight}});
+  for (const schema::DriftColumn& column : drift.columns)
+    table.row({column.name, column.kind, column.psi ? fmt::format("{:.3f}", *column.psi) : "-",
+               fmt::format("{:.1f}%", 100 * column.trainedMissing), fmt::format("{:.1f}%", 100 * column.seenMissing)});
+  const std::string since = drift.since.empty() ? "" : fmt::format(" since {}", drift.since);
+  fmt::print("{}{} rows asked{}, {} fitted on were counted\n", table.text(page_of(STDOUT_FILENO)), drift.rows, since,
+             drift.trainedRows);
+  return kSucceeded;
+}
+
 }  // namespace
 
 int models(const Options& options) {
   const Session session = connect_server(options);
   if (options.action == "serving") return serving(session.model(options.argument), options);
+  if (options.action == "drift") return drift(session.model(options.argument), options);
   if (options.action == "log") return std::cout << session.model(options.argument).log(), kSucceeded;
   if (!options.input.empty()) {
     const Model stored = session.upload_model(read_all(options.input));

@@ -157,6 +157,14 @@ std::string Model::log() const {
   return transport_->exchange("GET", model_path(id_) + "/log", {}, {}, "application/x-ndjson").body;
 }
 
+schema::ModelDrift Model::drift() const {
+  return schema::from_json<schema::ModelDrift>(transport_->get(model_path(id_) + "/drift").body);
+}
+
+void Model::reset_drift() const {
+  transport_->exchange("DELETE", model_path(id_) + "/drift", {}, {}, "application/json");
+}
+
 Serving Model::set_serving(const Serving& settings) const {
   schema::ValueMap body{{"maxBatchRows", settings.max_batch_rows}};
   if (settings.max_delay_us) body.emplace_back("maxDelayUs", *settings.max_delay_us);

@@ -221,6 +221,27 @@ awaitable<Response> get_prediction_log(const Api& api, Request request) {
   co_return response;
 }
 
+awaitable<Response> get_drift(const Api& api, Request request) {
+  check_query(request, {});
+  negotiate(request, {kJson, kCapnp});
+  auto find = [&] { return models_of(api).find(named_model(api, request)); };
+  schema::ModelInfo model = co_await request.peer->offload(find);
+  auto start = [&](const Models::Drifted& drifted) {
+    return models_of(api).drift(std::move(model), request.caller.tenant, drifted);
+  };
+  const schema::ModelDrift drift = co_await wait_for<schema::ModelDrift>(request.peer, start);
+  co_return answer(request, 200, drift);
+}
+
+awaitable<Response> reset_drift(const Api& api, Request request) {
+  check_query(request, {});
+  auto work = [&] { return models_of(api).reset_drift(named_model(api, request)), 0; };
+  co_await request.peer->offload(work);
+  Response response;
+  response.status = 204;
+  co_return response;
+}
+
 awaitable<Response> get_artifact(const Api& api, Request request) {
   check_query(request, {});
   const std::string job(request.capture("id")), name(request.capture("name"));

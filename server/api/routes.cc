@@ -26,7 +26,7 @@ Handler get_info, get_index, get_docs;
 Handler create_job, check_job, list_jobs, get_job, get_result, cancel_job;
 // models.cc
 Handler get_artifact, list_models, upload_model, get_model, delete_model, download_model, predict_rows, transform_rows,
-    get_serving, set_serving, get_prediction_log;
+    get_serving, set_serving, get_prediction_log, get_drift, reset_drift;
 // preview.cc
 Handler preview_upload, preview_dataset;
 // registry.cc
@@ -87,6 +87,8 @@ constexpr std::array kRows{
     Row{"GET", "/v1/models/{id}", get_model, Access::kRead},
     Row{"DELETE", "/v1/models/{id}", delete_model, Access::kSubmit},
     Row{"GET", "/v1/models/{id}/download", download_model, Access::kRead},
+    Row{"GET", "/v1/models/{id}/drift", get_drift, Access::kRead},
+    Row{"DELETE", "/v1/models/{id}/drift", reset_drift, Access::kSubmit},
     Row{"GET", "/v1/models/{id}/log", get_prediction_log, Access::kRead},
     Row{"GET", "/v1/models/{id}/serving", get_serving, Access::kRead},
     Row{"PUT", "/v1/models/{id}/serving", set_serving, Access::kSubmit},

@@ -81,7 +81,8 @@ std::vector<ModelFigures> ModelBook::last(std::size_t most, const std::optional<
   return figures;
 }
 
-std::string model_text(const ModelBook& book, const std::optional<std::string>& tenant) {
+std::string model_text(const ModelBook& book, const std::optional<std::string>& tenant,
+                       const std::function<std::optional<double>(const std::string& model)>& drift) {
   const std::vector<ModelFigures> all = book.last(kMostShown, tenant);
   observe::Exposition out;
   const auto family = [&](const char* name, const char* help, auto value) {
@@ -97,6 +98,11 @@ std::string model_text(const ModelBook& book, const std::optional<std::string>& 
          [](const ModelFigures& f) { return f.computed; });
   family("kedge_model_log_dropped_total", "Questions that were to be logged, and were not.",
          [](const ModelFigures& f) { return f.dropped; });
+  out.family("kedge_model_drift_psi", "gauge",
+             "Largest population stability index of a column, of the rows asked against those fitted on.");
+  for (const ModelFigures& figures : all)
+    if (const std::optional<double> index = drift ? drift(figures.model) : std::nullopt)
+      out.sample(labels_of(figures), *index);
   out.family("kedge_model_request_seconds", "histogram", "From a question to its answer.");
   for (const ModelFigures& figures : all) out.histogram(labels_of(figures), figures.latency);
   out.family("kedge_model_batch_rows", "histogram", "Rows that a model answered in one call, for each question.");

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -51,7 +52,9 @@ class ModelBook {
   std::map<std::string, ModelFigures> figures_;
 };
 
-// Of the models asked last, in Prometheus' text format: so many that the number of series is bounded.
-std::string model_text(const ModelBook& book, const std::optional<std::string>& tenant);
+// Of the models asked last, in Prometheus' text format: so many that the number of series is bounded. drift: the
+// largest stability index of a model's columns (drift.h); nothing where there is none.
+std::string model_text(const ModelBook& book, const std::optional<std::string>& tenant,
+                       const std::function<std::optional<double>(const std::string& model)>& drift = {});
 
 }   // namespace kedge::server

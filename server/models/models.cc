@@ -11,6 +11,8 @@
 #include "engine/open_model/open_model.h"
 #include "schemas/error.h"
 #include "server/jobs/job_service.h"
+#include "server/models/drift.h"
+#include "server/models/drift_book.h"
 #include "server/models/prediction_log.h"
 #include "server/models/serving_book.h"
 
@@ -33,6 +35,7 @@ class LocalModels final : public Models {
         uploads_(data_dir / "models"),
         delay_(limits.delay),
         serving_(data_dir / "serving", [&jobs](const std::string& id) { return jobs.find_model(id).has_value(); }),
+        drift_(data_dir / "serving"),
         log_(
             data_dir / "serving", [this] { forget_deleted(); },
             [this](const std::string& model) { book_.note_dropped(model); }),
@@ -118,6 +121,7 @@ class LocalModels final : public Models {
                                      .together = report.together,
                                      .took = took.count(),
                                      .computed = report.seconds});
+                         if (!error) drift_.note(model, report);
                          if (logged) end_log(std::move(*logged), report, error);
                          answered(std::move(report.body), std::move(error));
                        });
@@ -139,6 +143,23 @@ class LocalModels final : public Models {
   }
 
   std::string log(const std::string& id) override { return log_.read(id); }
+
+  std::shared_ptr<void> drift(schema::ModelInfo model, const std::string& tenant, Drifted drifted) override {
+    if (const std::optional<schema::DriftCounts> counts = drift_.find(model.id)) {
+      drifted(drift_of(model, *counts), nullptr);
+      return nullptr;
+    }
+    auto command = [this, id = model.id] { return schema::AskCommand{.modelPath = jobs_.check_model(id)}; };
+    return worker_.ask({.tenant = tenant}, command,
+                       [this, model = std::move(model), drifted = std::move(drifted)](schema::AnswerReport report,
+                                                                                      std::exception_ptr error) {
+                         if (error) return drifted({}, std::move(error));
+                         drift_.learn(model.id, std::move(report.profile));
+                         drifted(drift_of(model, drift_.find(model.id).value_or(schema::DriftCounts())), nullptr);
+                       });
+  }
+  void reset_drift(const std::string& id) override { drift_.reset(id); }
+  std::optional<double> drift_index(const std::string& id) const override { return drift_.largest_index(id); }
 
   fs::path artifact(std::string_view job, std::string_view name) const override {
     const std::optional<schema::Job> found = jobs_.find(job);
@@ -193,12 +214,14 @@ class LocalModels final : public Models {
 
   void forget(const std::string& id) noexcept {
     serving_.forget(id);
+    drift_.forget(id);
     log_.remove(id);
   }
   // Of those that were removed because there were too many.
   void forget_deleted() {
     for (const auto& [model, settings] : serving_.all())
       if (!jobs_.owned_model(model)) forget(model);
+    drift_.sweep([this](const std::string& model) { return jobs_.owned_model(model) != nullptr; });
   }
 
   JobService& jobs_;
@@ -207,6 +230,7 @@ class LocalModels final : public Models {
   const std::chrono::microseconds delay_;   // of models without settings
   ServingBook serving_;
   ModelBook book_;
+  DriftBook drift_;
   PredictionLog log_;
   AskPool workers_;   // last: its threads use the others
 };

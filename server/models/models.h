@@ -80,6 +80,12 @@ class Models {
   virtual void set_serving(const std::string& id, const ServingSettings& settings) = 0;
   // What was logged of a model's questions: JSON lines, the oldest first.
   virtual std::string log(const std::string& id) = 0;
+  // How the rows that the model was asked about differ from those that it was fitted on. The worker is asked for the
+  // model's profile where that is not known yet.
+  using Drifted = std::function<void(schema::ModelDrift, std::exception_ptr)>;
+  virtual std::shared_ptr<void> drift(schema::ModelInfo model, const std::string& tenant, Drifted drifted) = 0;
+  virtual void reset_drift(const std::string& id) = 0;                          // counting begins again
+  virtual std::optional<double> drift_index(const std::string& id) const = 0;   // ModelDrift::psi of one asked lately
   // A file that a job has left. Errors: kNotFound.
   virtual std::filesystem::path artifact(std::string_view job, std::string_view name) const = 0;
 };

@@ -51,7 +51,7 @@ ServingBook::ServingBook(fs::path folder, const std::function<bool(const std::st
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     const std::string model = entry.path().stem();
     const std::string kind = entry.path().extension();
-    if (!has_model(model) || (kind != ".json" && kind != ".log" && kind != ".old")) {
+    if (!has_model(model) || (kind != ".json" && kind != ".log" && kind != ".old" && kind != ".drift")) {
       leftovers.push_back(entry.path());
       continue;
     }

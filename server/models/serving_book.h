@@ -12,7 +12,8 @@
 
 namespace kedge::server {
 
-// One file a model, ID.json, in a folder that also has the models' logs (prediction_log.h). Thread safe.
+// One file a model, ID.json, in a folder that also has the models' logs (prediction_log.h) and what was
+// counted of their questions (drift_book.h). Thread safe.
 class ServingBook {
  public:
   // Reads what is there. `has_model`: whether a model is stored; the files of others are removed. Errors: kUnavailable

@@ -59,7 +59,7 @@ class Serving(unittest.TestCase):
         self.call(204, "DELETE", f"/v1/models/{model}")
         self.call(404, "GET", f"/v1/models/{model}/serving")
         self.call(404, "PUT", f"/v1/models/{model}/serving", {})
-        self.assertFalse((pathlib.Path(self.folder.name) / "serving" / f"{model}.json").exists())
+        self.assertFalse((pathlib.Path(self.folder.name) / "state" / "serving" / f"{model}.json").exists())
 
     def test_bad_values_name_the_field(self):
         path = f"/v1/models/{self.fitted()}/serving"
@@ -84,7 +84,7 @@ class Serving(unittest.TestCase):
         self.assertEqual(lines[-3]["input"], ROW)
         self.assertEqual(lines[-3]["answer"]["values"], ["setosa"])
         self.assertIn("error", lines[-1])
-        self.assertLessEqual(sum(file.stat().st_size for file in (pathlib.Path(self.folder.name) / "serving").glob(f"{model}.[lo]*")), 4096)
+        self.assertLessEqual(sum(file.stat().st_size for file in (pathlib.Path(self.folder.name) / "state" / "serving").glob(f"{model}.[lo]*")), 4096)
         self.server.stop()
         self.server.start()
         again = [json.loads(line) for line in self.server.call("GET", f"{path}/log").body.splitlines()]
@@ -102,7 +102,7 @@ class Serving(unittest.TestCase):
         self.assertEqual(json.loads(printed.stdout)["rows"], 1, printed)
         self.call(204, "DELETE", f"/v1/models/{model}")
         self.call(404, "GET", f"/v1/models/{model}/log")
-        self.assertEqual(list((pathlib.Path(self.folder.name) / "serving").glob(f"{model}*")), [])
+        self.assertEqual(list((pathlib.Path(self.folder.name) / "state" / "serving").glob(f"{model}*")), [])
 
     def test_logs_of_a_tenant_are_bounded_together(self):
         models = [self.fitted() for _ in range(17)]

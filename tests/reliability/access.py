@@ -142,6 +142,7 @@ def request_for(operation, things):
         "POST /v2/repository/index": lambda: ("/v2/repository/index", {}, "application/json"),
         "POST /v2/repository/models/{model}/load": lambda: (f"/v2/repository/models/{things.model}/load", {}, "application/json"),
         "POST /v2/repository/models/{model}/unload": lambda: (f"/v2/repository/models/{things.model}/unload", {}, "application/json"),
+        "DELETE /v1/models/{id}/drift": lambda: plain(f"/v1/models/{things.model}/drift"),
         "PUT /v1/models/{id}/serving": lambda: (f"/v1/models/{things.model}/serving", {"maxDelayUs": 0}, "application/json"),
         "PATCH /v1/registry/{name}": lambda: (f"/v1/registry/{things.registered}", {"tags": {"a": "b"}}, "application/json"),
         "DELETE /v1/registry/{name}": lambda: plain(f"/v1/registry/{things.another_name()}"),

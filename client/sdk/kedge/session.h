@@ -126,6 +126,9 @@ class Model {
   // On the disk when it returns; what is not set gets its default. Error{kInvalidValue} names the field.
   Serving set_serving(const Serving& settings) const;
   std::string log() const;   // what was logged of its questions: JSON lines, the oldest first
+  // How the rows that it was asked about differ from those that it was fitted on, column by column.
+  schema::ModelDrift drift() const;
+  void reset_drift() const;   // forgets what was counted, and begins again
 
  private:
   std::shared_ptr<Transport> transport_;   // shared: a model may outlive its session

@@ -149,6 +149,12 @@ class Model:
     async def log(self) -> list[dict[str, Any]]:
         return await _on_thread(self._model.log)
 
+    async def drift(self) -> dict[str, Any]:
+        return await _on_thread(self._model.drift)
+
+    async def reset_drift(self) -> None:
+        await _on_thread(self._model.reset_drift)
+
     async def remove(self) -> None:
         await _on_thread(self._model.remove)
 

@@ -130,6 +130,16 @@ class Model:
         lines = self._transport.call(Call("GET", self._path("/log"), accept=NDJSON)).body
         return [json.loads(line) for line in lines.splitlines()]
 
+    def drift(self) -> dict[str, Any]:
+        """How the rows that the model was asked about differ from those that it was fitted on: rows, since, psi (the largest), and columns with their name, kind,
+        psi, shares of missing cells, edges or categories of their bins, and the shares of those in the rows that were fitted (trained) and asked (seen)."""
+        found: dict[str, Any] = self._transport.call(Call("GET", self._path("/drift"))).json()
+        return found
+
+    def reset_drift(self) -> None:
+        """Forgets what drift() has counted, and begins again."""
+        self._transport.call(Call("DELETE", self._path("/drift")))
+
     def remove(self) -> None:
         """Jobs that have opened the model go on with it."""
         self._transport.call(Call("DELETE", self._path()))
