@@ -128,7 +128,8 @@ struct Pipeline::Impl {
     const schema::Select& select = job.spec.select;
     const std::vector<const ColumnInfo*> columns = find_targets(select, meta);
     if (columns.empty() || select.target || !select.targets.empty() || names_target(job.spec.dataset)) return;
-    ctx.warn(fmt::format("no target is named, so the last column '{}' is {}: select.target names another", columns[0]->name,
+    ctx.warn(fmt::format("no target is named, so the last column '{}' is {}: select.target names another",
+                         columns[0]->name,
                          target.kind == TargetKind::kNone ? "used as it and left out of the features" : "the target"));
   }
 

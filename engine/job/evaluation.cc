@@ -92,7 +92,8 @@ ValueMap output_scores_of(const ScoredRows& rows, const std::vector<TargetOutput
       for (std::size_t at = s * outputs.size() + k; at < rows.output_scores.size(); at += width)
         folds.push_back(rows.output_scores[at]);
       schema::Score score = summarize(std::move(folds));
-      by_scorer.emplace_back(scorers[s]->name, ValueMap{{"perFold", std::move(score.perFold)}, {"mean", score.mean}, {"std", score.std}});
+      by_scorer.emplace_back(scorers[s]->name,
+                             ValueMap{{"perFold", std::move(score.perFold)}, {"mean", score.mean}, {"std", score.std}});
     }
     by_output.emplace_back(outputs[k].name, std::move(by_scorer));
   }

@@ -145,7 +145,9 @@ Split make_split(const Context& ctx, const schema::FitScore& task, std::int64_t 
 
 std::vector<Split> make_splits(const Context& ctx, const schema::CrossValidate& task, std::int64_t n_rows, const TaskTarget& target,
                                bool classifies) {
-  const std::string name = task.splitter != "auto" ? task.splitter : classifies && target.outputs.empty() ? "StratifiedKFold" : "KFold";
+  const std::string name = task.splitter != "auto"                ? task.splitter
+                           : classifies && target.outputs.empty() ? "StratifiedKFold"
+                                                                  : "KFold";
   if (name.find("Stratified") != std::string::npos && target.codes.empty()) {
     refuse("task.crossValidate.splitter", fmt::format("{} needs a target of classes", name));
   }

@@ -88,7 +88,8 @@ void check_task_of_targets(const schema::JobSpec& spec) {
   const schema::CrossValidate* const folds = folds_of(spec.task);
   if (!folds) return;
   if (folds->splitter.find("Stratified") != std::string::npos)
-    refuse(kPath, fmt::format("splitter is '{}', which needs one target; select.targets names several", folds->splitter));
+    refuse(kPath,
+           fmt::format("splitter is '{}', which needs one target; select.targets names several", folds->splitter));
   if (std::holds_alternative<schema::CrossValidate>(spec.task))
     refuse_evaluation(folds->confusionMatrix, folds->curves, "task.crossValidate");
 }

@@ -288,9 +288,15 @@ void check_model_task(const schema::JobSpec& spec) {
   check_choice(predict ? predict->format : std::get<schema::Transform>(spec.task).format, {"npy", "csv"}, task + ".format");
   if (!spec.pipeline.empty()) refuse("pipeline", "a task with a stored model takes no pipeline: the model has its own");
   const schema::Select& select = spec.select;
-  const char* field = !select.columns.empty() ? "columns" : select.dtype ? "dtype" : select.scale ? "scale"
-                      : !select.targets.empty() ? "targets" : select.weights ? "weights" : select.groups ? "groups" : !select.types.empty() ? "types"
-                      : !select.naValues.empty() ? "naValues" : nullptr;
+  const char* field = !select.columns.empty()    ? "columns"
+                      : select.dtype             ? "dtype"
+                      : select.scale             ? "scale"
+                      : !select.targets.empty()  ? "targets"
+                      : select.weights           ? "weights"
+                      : select.groups            ? "groups"
+                      : !select.types.empty()    ? "types"
+                      : !select.naValues.empty() ? "naValues"
+                                                 : nullptr;
   if (field) refuse(fmt::format("select.{}", field), fmt::format("select.{} is the model's own: leave it out", field));
 }
 

@@ -105,7 +105,9 @@ void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& i
   Chain<T> chain(input.job.spec.pipeline);
   fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train));
   if (!is_first_rank()) return;
-  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves, .wants_outputs = !input.target.outputs.empty()};
+  ScoredRows rows{.wants_labels = task.confusionMatrix,
+                  .wants_scores = task.curves,
+                  .wants_outputs = !input.target.outputs.empty()};
   const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers, kept(rows));
   result.evaluation = evaluated(rows, input);
   for (std::size_t s = 0; s < scores.size(); ++s) {
@@ -121,7 +123,9 @@ template <class T>
 void run(const Context& ctx, const schema::CrossValidate& task, const TaskInput<T>& input, const TaskData<T>& data,
          schema::Result& result) {
   const std::vector<Split> splits = make_splits(ctx, task, data.n_rows(), input.target, input.job.last().classifies);
-  ScoredRows rows{.wants_labels = task.confusionMatrix, .wants_scores = task.curves, .wants_outputs = !input.target.outputs.empty()};
+  ScoredRows rows{.wants_labels = task.confusionMatrix,
+                  .wants_scores = task.curves,
+                  .wants_outputs = !input.target.outputs.empty()};
   CrossValidation cv = cross_validate<T>(ctx, input.job.spec.pipeline, data, splits, input.job.scorers, task.returnTrainScore, kept(rows));
   result.evaluation = evaluated(rows, input);
   result.scores = std::move(cv.scores);

@@ -303,8 +303,8 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
   const std::int64_t table = table_size(in, all), of_targets = bytes_of(n, std::ssize(in.target.outputs), kOutputBytes);
   const Peak peak = task_peak(in, all);
-  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table + peak.bytes +
-                    inspection_bytes(in, all);
+  plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table +
+                    peak.bytes + inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
   plan.where = fmt::format("pipeline[{}]", peak.step);

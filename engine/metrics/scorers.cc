@@ -106,8 +106,10 @@ constexpr std::array kScorers = {
     of_labels("jaccard_micro", [](const P& p) { return jaccard_score(labels(p), Average::kMicro); }),
     of_labels("jaccard_weighted", [](const P& p) { return jaccard_score(labels(p), Average::kWeighted); }),
     of_labels("matthews_corrcoef", [](const P& p) { return matthews_corrcoef(labels(p)); }),
-    for_two(of_labels("neg_negative_likelihood_ratio", [](const P& p) { return -class_likelihood_ratios(labels(p)).negative; })),
-    for_two(of_labels("positive_likelihood_ratio", [](const P& p) { return class_likelihood_ratios(labels(p)).positive; })),
+    for_two(of_labels("neg_negative_likelihood_ratio",
+                      [](const P& p) { return -class_likelihood_ratios(labels(p)).negative; })),
+    for_two(
+        of_labels("positive_likelihood_ratio", [](const P& p) { return class_likelihood_ratios(labels(p)).positive; })),
     for_two(of_labels("precision", [](const P& p) { return precision_score(labels(p), Average::kBinary); })),
     of_labels("precision_macro", [](const P& p) { return precision_score(labels(p), Average::kMacro); }),
     of_labels("precision_micro", [](const P& p) { return precision_score(labels(p), Average::kMicro); }),
@@ -134,25 +136,30 @@ constexpr std::array kScorers = {
     by_output(of_values("explained_variance", [](const P& p) { return explained_variance_score(values(p)); })),
     of_values("neg_max_error", [](const P& p) { return -max_error(values(p)); }),
     by_output(of_values("neg_mean_absolute_error", [](const P& p) { return -mean_absolute_error(values(p)); })),
-    by_output(of_values("neg_mean_absolute_percentage_error", [](const P& p) { return -mean_absolute_percentage_error(values(p)); })),
+    by_output(of_values("neg_mean_absolute_percentage_error",
+                        [](const P& p) { return -mean_absolute_percentage_error(values(p)); })),
     of_values("neg_mean_gamma_deviance", [](const P& p) { return -mean_gamma_deviance(values(p)); }),
     of_values("neg_mean_poisson_deviance", [](const P& p) { return -mean_poisson_deviance(values(p)); }),
     by_output(of_values("neg_mean_squared_error", [](const P& p) { return -mean_squared_error(values(p)); })),
     by_output(of_values("neg_mean_squared_log_error", [](const P& p) { return -mean_squared_log_error(values(p)); })),
     by_output(of_values("neg_median_absolute_error", [](const P& p) { return -median_absolute_error(values(p)); })),
     by_output(of_values("neg_root_mean_squared_error", [](const P& p) { return -root_mean_squared_error(values(p)); })),
-    by_output(of_values("neg_root_mean_squared_log_error", [](const P& p) { return -root_mean_squared_log_error(values(p)); })),
+    by_output(of_values("neg_root_mean_squared_log_error",
+                        [](const P& p) { return -root_mean_squared_log_error(values(p)); })),
     by_output(of_values("r2", [](const P& p) { return r2_score(values(p)); })),
 
     of_clusters("adjusted_mutual_info_score", [](const P& p) { return adjusted_mutual_info_score(clusters(p)); }),
     of_clusters("adjusted_rand_score", [](const P& p) { return adjusted_rand_score(clusters(p)); }),
-    of_clusters("completeness_score", [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).completeness; }),
+    of_clusters("completeness_score",
+                [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).completeness; }),
     of_clusters("fowlkes_mallows_score", [](const P& p) { return fowlkes_mallows_score(clusters(p)); }),
-    of_clusters("homogeneity_score", [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).homogeneity; }),
+    of_clusters("homogeneity_score",
+                [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).homogeneity; }),
     of_clusters("mutual_info_score", [](const P& p) { return mutual_info_score(clusters(p)); }),
     of_clusters("normalized_mutual_info_score", [](const P& p) { return normalized_mutual_info_score(clusters(p)); }),
     of_clusters("rand_score", [](const P& p) { return rand_score(clusters(p)); }),
-    of_clusters("v_measure_score", [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).v_measure; }),
+    of_clusters("v_measure_score",
+                [](const P& p) { return homogeneity_completeness_v_measure(clusters(p)).v_measure; }),
 
     of_shapes("calinski_harabasz_score", [](const P& p) { return calinski_harabasz_score(shapes(p)); }),
     of_shapes("neg_davies_bouldin_score", [](const P& p) { return -davies_bouldin_score(shapes(p)); }),
@@ -162,7 +169,8 @@ constexpr std::array kScorers = {
 }  // namespace
 
 double score_of_outputs(const Scorer& scorer, std::span<const Predictions> outputs) {
-  require(!outputs.empty() && scorer.outputs != OfOutputs::kNone, schema::ErrorCode::kInternal, "'{}' scores one target", scorer.name);
+  require(!outputs.empty() && scorer.outputs != OfOutputs::kNone, schema::ErrorCode::kInternal,
+          "'{}' scores one target", scorer.name);
   if (scorer.outputs == OfOutputs::kMean) {
     double sum = 0;
     for (const Predictions& output : outputs) sum += scorer.score(output);

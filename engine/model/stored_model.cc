@@ -117,7 +117,8 @@ class TypedModel final : public StoredModel {
     const auto* several = dynamic_cast<const MultiOutput<T>*>(&last_step());
     if (!several) return;
     std::vector<std::int32_t> named;
-    for (const schema::TargetColumn& target : info_.targets) named.push_back(static_cast<std::int32_t>(target.classes.size()));
+    for (const schema::TargetColumn& target : info_.targets)
+      named.push_back(static_cast<std::int32_t>(target.classes.size()));
     require_model(several->class_counts() == named, "its targets are not those that it was fitted with");
   }
 

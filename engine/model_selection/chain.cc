@@ -64,7 +64,8 @@ Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>
 }
 
 // The scores of several target columns; of each column alone into the rows, where they want them.
-std::vector<double> output_scores(const std::vector<TargetOutput>& outputs, const std::vector<std::vector<double>>& said,
+std::vector<double> output_scores(const std::vector<TargetOutput>& outputs,
+                                  const std::vector<std::vector<double>>& said,
                                   const std::vector<const Scorer*>& scorers, ScoredRows* rows) {
   std::vector<std::vector<std::int32_t>> codes(outputs.size());
   std::vector<Predictions> predictions;

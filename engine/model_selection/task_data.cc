@@ -10,7 +10,11 @@ TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target)
 
 template <class T>
 Target TaskData<T>::all_targets() const {
-  return {.codes = target_.codes, .classes = target_.classes, .values = target_.values, .weights = target_.weights, .outputs = target_.outputs};
+  return {.codes = target_.codes,
+          .classes = target_.classes,
+          .values = target_.values,
+          .weights = target_.weights,
+          .outputs = target_.outputs};
 }
 
 template <class T>

@@ -29,7 +29,10 @@ schema::Select with_few_rows(schema::Select select) {
 class Preview {
  public:
   Preview(const schema::PreviewRequest& request, const DatasetFile& data)
-      : request_(request), data_(data), typed_(typed_meta(with_few_rows(request.select), data)), meta_(typed_ ? *typed_ : data.meta()),
+      : request_(request),
+        data_(data),
+        typed_(typed_meta(with_few_rows(request.select), data)),
+        meta_(typed_ ? *typed_ : data.meta()),
         targets_(find_targets(request.select, meta_)) {
     const schema::Select& select = request.select;
     if (select.weights) find_column(meta_, *select.weights, "select.weights");
@@ -41,17 +44,20 @@ class Preview {
   schema::DatasetPreview make(std::int64_t n_rows) const {
     const auto n_columns = std::min(kMostColumns, static_cast<std::int64_t>(meta_.columns.size()));
     const std::int64_t selected = std::clamp<std::int64_t>(request_.select.rows.value_or(meta_.n_rows), 0, meta_.n_rows);
-    schema::DatasetPreview preview{.name = meta_.name,
-                                   .rows = meta_.n_rows,
-                                   .nColumns = static_cast<std::int64_t>(data_.meta().columns.size()),
-                                   .countedRows = std::min({selected, kCountedRows, kCountedCells / std::max<std::int64_t>(1, n_columns)}),
-                                   .target = single_target() ? single_target()->name : ""};
+    schema::DatasetPreview preview{
+        .name = meta_.name,
+        .rows = meta_.n_rows,
+        .nColumns = static_cast<std::int64_t>(data_.meta().columns.size()),
+        .countedRows = std::min({selected, kCountedRows, kCountedCells / std::max<std::int64_t>(1, n_columns)}),
+        .target = single_target() ? single_target()->name : ""};
     const std::int64_t shown = std::min({n_rows, selected, kMostCells / std::max<std::int64_t>(1, n_columns)});
     std::vector<schema::ValueList> rows(static_cast<std::size_t>(shown));
     for (std::int64_t c = 0; c < n_columns; ++c) add_column(meta_.columns[static_cast<std::size_t>(c)], preview, rows);
     for (schema::ValueList& row : rows) preview.firstRows.emplace_back(std::move(row));
     if (single_target() && !request_.select.target && !names_target(request_.dataset))
-      preview.notes.push_back(fmt::format("no target is named, so the last column '{}' is the target: select.target names another", single_target()->name));
+      preview.notes.push_back(
+          fmt::format("no target is named, so the last column '{}' is the target: select.target names another",
+                      single_target()->name));
     if (n_columns < static_cast<std::int64_t>(meta_.columns.size()))
       preview.notes.push_back(fmt::format("{} of {} columns are shown", n_columns, meta_.columns.size()));
     return preview;

@@ -88,7 +88,8 @@ class Filter {
     std::vector<Cells> cells;
     const auto is_named = [&](const ColumnInfo& column) {
       if (select_.columns.empty()) return true;
-      return is_target(select_, columns_, column.name) || column.name == select_.weights || column.name == select_.groups ||
+      return is_target(select_, columns_, column.name) || column.name == select_.weights ||
+             column.name == select_.groups ||
              std::ranges::find(select_.columns, column.name) != select_.columns.end() ||
              (!column.source.empty() && std::ranges::find(select_.columns, column.source) != select_.columns.end());
     };

@@ -101,7 +101,8 @@ TaskTarget read_target(const schema::Select& select, const DatasetFile& data, st
     }
     if (select.targets.empty()) read(*columns[0], target);
     else
-      for (const ColumnInfo* column : columns) read(*column, target.outputs.emplace_back(TargetOutput{.name = column->name}));
+      for (const ColumnInfo* column : columns)
+        read(*column, target.outputs.emplace_back(TargetOutput{.name = column->name}));
   }
   if (select.weights) target.weights = read_weights(find_column(meta, *select.weights, "select.weights"), data, n_rows);
   if (select.groups) {

@@ -196,9 +196,11 @@ void drop(const schema::Select& select, const std::string& name, DatasetMeta& me
   const bool is_named = std::ranges::find(select.columns, name) != select.columns.end();
   const bool is_its_target = is_target(select, meta, name);
   if (is_named || is_its_target || name == select.weights.value_or("") || name == select.groups.value_or(""))
-    throw Error(ErrorCode::kInvalidValue, fmt::format("column '{}' is dropped, but {}", name,
-                                                      is_named ? "select.columns names it" : is_its_target ? "it is the target"
-                                                                                                            : "it has another use"),
+    throw Error(ErrorCode::kInvalidValue,
+                fmt::format("column '{}' is dropped, but {}", name,
+                            is_named        ? "select.columns names it"
+                            : is_its_target ? "it is the target"
+                                            : "it has another use"),
                 "select.types." + name);
   meta.ignored.push_back(name);
 }

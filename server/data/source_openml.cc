@@ -30,8 +30,9 @@ void describe(engine::DatasetMeta& meta, const OpenmlDataset& dataset, const Emi
   else if (dataset.targets.empty())
     log(emit, "warning", fmt::format("{} has no default target: choose one with select.target", meta.name));
   else
-    log(emit, "warning", fmt::format("{} has the default targets '{}': choose one with select.target, or several with select.targets", meta.name,
-                                     fmt::join(dataset.targets, "', '")));
+    log(emit, "warning",
+        fmt::format("{} has the default targets '{}': choose one with select.target, or several with select.targets",
+                    meta.name, fmt::join(dataset.targets, "', '")));
 }
 
 class OpenmlSource {

@@ -169,6 +169,10 @@ def composed():
     yield "VotingRegressor", job(DIABETES, [step("VotingRegressor", estimators=[["ridge", ridge], ["knn", near]])], cross_validate(scoring=["r2"]))
     yield "StackingRegressor", job(DIABETES, [step("StackingRegressor", estimators=[["ridge", ridge], ["knn", near]])], cross_validate(scoring=["r2"]))
     yield "BaggingRegressor", job(DIABETES, [step("BaggingRegressor", estimator=near, random_state=1)], cross_validate(scoring=["r2"]))
+    yield "MultiOutputClassifier", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("SimpleImputer"), "columns": ["age"]}]),
+                                               step("MultiOutputClassifier", estimator=bayes)], cross_validate(), select={"types": {"when": "drop"}, "targets": ["plan", "y"]})
+    yield "MultiOutputRegressor", job(DIABETES, ["StandardScaler", step("MultiOutputRegressor", estimator=ridge)], cross_validate(scoring=["r2"]),
+                                      select={"targets": ["target", "bmi"]})
     yield "SelectFromModel", job(DIABETES, [step("SelectFromModel", estimator=ridge), "LinearRegression"], cross_validate(scoring=["r2"]))
     yield "RFE", job(DIABETES, [step("RFE", estimator=ridge, n_features_to_select=4), "LinearRegression"], cross_validate(scoring=["r2"]))
 

@@ -35,11 +35,11 @@ NestedPredictor<T>::NestedPredictor(const Value& value, const std::string& path,
                        : kind == Kind::kRegressor ? "a regressor"
                                                   : "a classifier or a regressor";
   const bool fits_several = dynamic_cast<const MultiOutput<T>*>(last_.get()) != nullptr;
-  throw Error(ErrorCode::kInvalidValue,
-              fmt::format("{} is a {}{}, must be {}", last_step_.estimator,
-                          find_estimator(last_step_.estimator)->info.kind,
-                          fits_several ? " of several targets" : "", wanted),
-              last_path);
+  throw Error(
+      ErrorCode::kInvalidValue,
+      fmt::format("{} is a {}{}, must be {}", last_step_.estimator, find_estimator(last_step_.estimator)->info.kind,
+                  fits_several ? " of several targets" : "", wanted),
+      last_path);
 }
 
 template <class T>

@@ -168,7 +168,8 @@ TEST(Targets, OfNumbersAreAnsweredAsColumns) {
 TEST(Targets, OfAModelThatDoesNotFitThemAreRefused) {
   const Fitted fitted(classes());
   for (const auto& spoil : std::vector<std::function<void(schema::ModelInfo&)>>{
-           [](schema::ModelInfo& info) { info.targets.clear(); }, [](schema::ModelInfo& info) { info.targets.pop_back(); },
+           [](schema::ModelInfo& info) { info.targets.clear(); },
+           [](schema::ModelInfo& info) { info.targets.pop_back(); },
            [](schema::ModelInfo& info) { info.targets[1].classes.pop_back(); },
            [](schema::ModelInfo& info) { info.targets[0].classes.clear(); }}) {
     const ModelFile whole(fitted.files.model_file);
@@ -193,7 +194,8 @@ TEST(Targets, AreNoFeaturesAndHaveTheirRoleInAPreview) {
   JobSpec job = values();
   job.select.columns.clear(), job.select.types = {{"kind", "drop"}, {"big", "drop"}};
   EXPECT_EQ(run(job).nFeatures, 2);
-  const schema::DatasetPreview preview = preview_of({.dataset = job.dataset, .select = job.select}, dataset(job.dataset), 2);
+  const schema::DatasetPreview preview =
+      preview_of({.dataset = job.dataset, .select = job.select}, dataset(job.dataset), 2);
   std::vector<std::string> roles;
   for (const schema::PreviewColumn& column : preview.columns) roles.push_back(column.role);
   EXPECT_THAT(roles, ElementsAre("feature", "feature", "leftOut", "leftOut", "target", "target"));
@@ -221,13 +223,14 @@ JobSpec changed(JobSpec job, const std::function<void(JobSpec&)>& change) {
 
 const std::vector<Refused> kRefused = {
     {"One", [] { return spec({"kind"}, "MultiOutputClassifier"); }, "select.targets", "must have at least 2"},
-    {"Twice", [] { return spec({"kind", "kind"}, "MultiOutputClassifier"); }, "select.targets[1]", "'kind' is named twice"},
+    {"Twice", [] { return spec({"kind", "kind"}, "MultiOutputClassifier"); }, "select.targets[1]",
+     "'kind' is named twice"},
     {"WithTarget", [] { return changed(classes(), [](JobSpec& s) { s.select.target = "size"; }); }, "select.targets",
      "target and targets are both given"},
     {"AsFeature", [] { return changed(classes(), [](JobSpec& s) { s.select.columns = {"a", "big"}; }); },
      "select.targets[1]", "select.columns names it"},
-    {"AsWeights", [] { return changed(values(), [](JobSpec& s) { s.select.weights = "weight"; }); }, "select.targets[1]",
-     "select.weights names it"},
+    {"AsWeights", [] { return changed(values(), [](JobSpec& s) { s.select.weights = "weight"; }); },
+     "select.targets[1]", "select.weights names it"},
     {"OfOneTarget", [] { return spec({"kind", "big"}, "GaussianNB"); }, "select.targets",
      "select.targets names 2 columns, GaussianNB fits one: MultiOutputClassifier"},
     {"OfNoTarget", [] { return spec({"kind", "big"}, "PCA"); }, "select.targets", "PCA fits none"},
@@ -239,7 +242,8 @@ const std::vector<Refused> kRefused = {
      "'f1_macro' scores one target, select.targets names several: take accuracy"},
     {"ScorerOfNumbers", [] { return values(schema::CrossValidate{.scoring = {"r2", "neg_max_error"}}); },
      "task.crossValidate.scoring[1]", "take d2_absolute_error_score, explained_variance"},
-    {"Stratify", [] { return classes(schema::FitScore{.stratify = true}); }, "task.fitScore.stratify", "select.targets"},
+    {"Stratify", [] { return classes(schema::FitScore{.stratify = true}); }, "task.fitScore.stratify",
+     "select.targets"},
     {"Splitter", [] { return classes(schema::CrossValidate{.splitter = "StratifiedKFold"}); }, "select.targets",
      "'StratifiedKFold'"},
     {"ConfusionMatrix", [] { return classes(schema::CrossValidate{.confusionMatrix = true}); },
@@ -247,11 +251,14 @@ const std::vector<Refused> kRefused = {
     {"Curves", [] { return classes(schema::FitScore{.curves = true}); }, "task.fitScore.curves", "select.targets"},
     {"PermutationTest", [] { return values(schema::PermutationTestScore{}); }, "select.targets",
      "permutationTestScore takes one"},
-    {"Importance", [] { return values(schema::PermutationImportance{}); }, "select.targets", "permutationImportance takes one"},
+    {"Importance", [] { return values(schema::PermutationImportance{}); }, "select.targets",
+     "permutationImportance takes one"},
     {"Dependence", [] { return values(schema::PartialDependence{.features = {0}}); }, "select.targets",
      "partialDependence takes one"},
     {"Halving",
-     [] { return values(schema::HalvingGridSearch{.paramGrid = ValueMap{{"standardscaler__with_mean", ValueList{true}}}}); },
+     [] {
+       return values(schema::HalvingGridSearch{.paramGrid = ValueMap{{"standardscaler__with_mean", ValueList{true}}}});
+     },
      "select.targets", "halvingGridSearch takes one"},
     {"Candidate",
      [] {

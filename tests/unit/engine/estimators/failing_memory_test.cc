@@ -33,7 +33,8 @@ void fit_and_use(const Context& ctx, const CatalogueEntry& entry, const testing:
   estimator->fit(ctx, loaded.all(), y);
   if (const auto* classifier = dynamic_cast<const Classifier<double>*>(estimator.get())) classifier->predict(ctx, loaded.all());
   if (const auto* regressor = dynamic_cast<const Regressor<double>*>(estimator.get())) regressor->predict(ctx, loaded.all());
-  if (const auto* several = dynamic_cast<const MultiOutput<double>*>(estimator.get())) several->predict(ctx, loaded.all());
+  if (const auto* several = dynamic_cast<const MultiOutput<double>*>(estimator.get()))
+    several->predict(ctx, loaded.all());
   if (const auto* transformer = dynamic_cast<const Transformer<double>*>(estimator.get()))
     transformer->transform(ctx, loaded.all());
 }

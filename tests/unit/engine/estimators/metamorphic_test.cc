@@ -113,7 +113,8 @@ std::vector<double> outcome(const Estimator<double>& estimator, const Samples<do
   if (const auto* regressor = dynamic_cast<const Regressor<double>*>(&estimator)) return regressor->predict(ctx, X);
   if (const auto* several = dynamic_cast<const MultiOutput<double>*>(&estimator)) {
     std::vector<double> all;
-    for (const std::vector<double>& one : several->has_proba() ? several->predict_proba(ctx, X) : several->predict(ctx, X))
+    for (const std::vector<double>& one :
+         several->has_proba() ? several->predict_proba(ctx, X) : several->predict(ctx, X))
       all.insert(all.end(), one.begin(), one.end());
     return all;
   }
