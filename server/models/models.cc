@@ -150,7 +150,7 @@ class LocalModels final : public Models {
       return nullptr;
     }
     auto command = [this, id = model.id] { return schema::AskCommand{.modelPath = jobs_.check_model(id)}; };
-    return worker_.ask({.tenant = tenant}, command,
+    return workers_.ask({.tenant = tenant}, command,
                        [this, model = std::move(model), drifted = std::move(drifted)](schema::AnswerReport report,
                                                                                       std::exception_ptr error) {
                          if (error) return drifted({}, std::move(error));
