@@ -152,6 +152,7 @@ void DriftBook::loop(std::stop_token stop) {
     write_changed();
     shrink();
   }
+  write_changed();   // what came meanwhile
 }
 
 // One at a time, so that a deleted model waits for no other's file.
