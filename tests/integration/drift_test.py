@@ -20,7 +20,7 @@ import kedge  # noqa: E402
 
 MODEL = {"Content-Type": "application/vnd.kedge.model"}
 OPEN = "application/vnd.kedge.model+zip"
-STEPS = (("ColumnTransformer", {"transformers": [["age", "SimpleImputer", ["age"]], ["plan", {"estimator": "OneHotEncoder", "params": {"handle_unknown": "ignore"}}, ["plan"]]]}),
+STEPS = (("ColumnTransformer", {"transformers": [["age", {"estimator": "SimpleImputer"}, ["age"]], ["plan", {"estimator": "OneHotEncoder", "params": {"handle_unknown": "ignore"}}, ["plan"]]]}),
          "LogisticRegression")
 
 
