@@ -51,8 +51,6 @@ std::span<const SklearnName> sklearn_names() {
       {"MiniBatchNMF", "IncrementalPCA"},
       {"MiniBatchSparsePCA", "IncrementalPCA"},
       {"MultiLabelBinarizer", "OneHotEncoder"},
-      {"MultiOutputClassifier"},
-      {"MultiOutputRegressor"},
       {"MultiTaskElasticNet", "ElasticNet"},
       {"MultiTaskElasticNetCV", "ElasticNetCV"},
       {"MultiTaskLasso", "Lasso"},

@@ -44,6 +44,9 @@ function Answer({ answer, output, classes }) {
     return html`<div aria-live="polite"><${Bars} label="Probabilities" low=${0}
       rows=${first.map((value, i) => ({ name: String(answer.columns?.[i] ?? classes?.[i] ?? i), value,
         text: `${(100 * value).toFixed(1)} %` })).sort((a, b) => b.value - a.value).slice(0, 12)} /></div>`;
+  if (output === 'predict' && Array.isArray(first))   // of several targets
+    return html`<p class="answer" aria-live="polite">
+      ${first.map((v, i) => `${answer.columns?.[i] ?? i} ${number(v)}`).join(', ')}</p>`;
   return html`<p class="answer" aria-live="polite">
     ${Array.isArray(first) ? first.map((v) => number(v)).join(', ') : number(first)}</p>`;
 }
@@ -100,7 +103,7 @@ export function ModelView({ id }) {
     ${nameOf(model)}</h1>
       <p class="under dim">
         ${datasetName(model.dataset)}${model.target ? ` · target ${model.target}`
-          : ''} · ${bytes(model.bytes)} · ${ago(model.created)}</p></div><span class="grow"></span>
+          : model.targets?.length > 0 ? ` · targets ${model.targets.map((one) => one.name).join(', ')}` : ''} · ${bytes(model.bytes)} · ${ago(model.created)}</p></div><span class="grow"></span>
     <div class="row"><button type="button" onClick=${download}>Download</button>
       <a class="button" href=${`#/new?model=${encodeURIComponent(id)}`}>Predict many rows</a>
       <button type="button" class="danger" onClick=${forget}>${isSure ? 'Delete for good' : 'Delete'}</button></div>

@@ -2342,6 +2342,32 @@ class MissingIndicator(Estimator):
         super().__init__(**_given(locals()))
 
 
+class MultiOutputClassifier(Estimator):
+    """Fit a copy of a classifier to each of several target columns.
+
+    estimator: A copy of it is fitted to each target column; null takes LogisticRegression. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class MultiOutputRegressor(Estimator):
+    """Fit a copy of a regressor to each of several target columns.
+
+    estimator: A copy of it is fitted to each target column; null takes LinearRegression. Default None.
+    n_jobs: Accepted for compatibility and ignored. Default None.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 n_jobs: int | None = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class MultinomialNB(Estimator):
     """Naive Bayes for counts, such as words of a text.
 
