@@ -318,7 +318,7 @@ def several(*data):
 
 SYNTHETIC = {
     "several_values": lambda: several(regression(), shifted(regression(seed=21), 5.0), rates(120, 8)),
-    "several_classes": lambda: several(blobs(), classes_of(regression(150, 4), 2), classes_of(regression(150, 4, seed=22), 4)),
+    "several_classes": lambda: several(classes_of(regression(150, 4)), classes_of(regression(150, 4, seed=21), 2), classes_of(regression(150, 4, seed=22), 4)),
     "words": lambda: words(240, 150), "many_words": lambda: words(3240, 2000, per_row=30),
     "rated_words": lambda: rated(words(240, 60)), "many_rated_words": lambda: rated(words(4500, 1500, per_row=40)),
     "regression": regression,

@@ -49,7 +49,7 @@ void MultiOutputPredictor<T>::fit(const Context& ctx, const Samples<T>& X, const
   const auto n = static_cast<std::int64_t>(y.outputs.size());
   for (const TargetOutput& output : y.outputs) {
     ctx.check_stop();
-    members_.push_back({output.classes, like_.again()});
+    members_.push_back({like_.is_classifier() ? output.classes : std::vector<std::string>(), like_.again()});
     const Target own{.codes = output.codes, .classes = output.classes, .values = output.values, .weights = y.weights};
     members_.back().predictor.fit(ctx, fmt::format("{}: target '{}'", name_, output.name), X, own);
     ctx.progress("targets", static_cast<std::int64_t>(members_.size()), n, "targets");

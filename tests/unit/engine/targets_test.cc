@@ -148,7 +148,7 @@ TEST(Targets, AreAnsweredInEveryForm) {
   EXPECT_EQ(fitted.said(rows), "kind,big\n0,no\n2,yes\n");
   EXPECT_EQ(fitted.said(rows, "predict", "application/json"),
             "{\"columns\":[\"kind\",\"big\"],\"values\":[[\"0\",\"no\"],[\"2\",\"yes\"]]}\n");
-  EXPECT_THAT(fitted.said(rows, "predict", "application/x-npy"), HasSubstr("'shape': (2, 2)"));
+  EXPECT_THAT(fitted.said(rows, "predict", "application/x-npy"), HasSubstr("'shape': (2,2)"));
   EXPECT_THAT(fitted.said(rows, "predict_proba"), HasSubstr("kind:0,kind:1,kind:2,big:no,big:yes\n"));
 }
 
