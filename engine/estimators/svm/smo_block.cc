@@ -1,99 +1,143 @@
-// The steps of sequential minimal optimisation, in loops that become vectors.
+// The steps of sequential minimal optimisation in vectors, and now and then the step of all free variables.
 #include "engine/estimators/svm/smo_block.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/backend/simd.h"
 #include "engine/core/stop.h"
+#include "engine/estimators/svm/free_step.h"
 
 namespace kedge::engine {
 namespace {
 
-constexpr int kWidth = 16;                  // lanes of a maximum: two vectors of AVX-512
+constexpr std::int64_t kWidth = 8;          // lanes: a vector of AVX-512
 constexpr double kLeastCurvature = 1e-12;   // LIBSVM's tau, of a pair along which the kernel is not positive
-constexpr std::int64_t kStopEvery = 1024;   // steps between two looks whether the job is to stop
+constexpr std::int64_t kMostFree = 512;     // variables that move together
+constexpr std::int64_t kLookEvery = 64;     // steps between two looks at how many are free
+constexpr double kOfFace = 2;   // time of the steps of pairs before a step of the free variables, in its own
 
-struct Extremes {
-  double highest, lowest;
+using Doubles __attribute__((vector_size(kWidth * sizeof(double)))) = double;
+using Floats __attribute__((vector_size(kWidth * sizeof(float)))) = float;
+using Places __attribute__((vector_size(kWidth * sizeof(std::int64_t)))) = std::int64_t;
+
+template <class V, class T>
+inline __attribute__((always_inline)) void load(const T* from, V& v) {
+  __builtin_memcpy(&v, from, sizeof v);
+}
+
+struct Largest {
+  double value;
+  std::int64_t at;   // the first place that has it
 };
 
-// scores[t] -= step * (a[t] - b[t]), and the extremes of what may rise and of what may fall.
+inline __attribute__((always_inline)) Largest fold(const Doubles& values, const Places& places) {
+  Largest all{values[0], places[0]};
+  for (int l = 1; l < kWidth; ++l)
+    if (values[l] > all.value || (values[l] == all.value && places[l] < all.at)) all = {values[l], places[l]};
+  return all;
+}
+
+inline __attribute__((always_inline)) void first_places(Places& places) {
+  for (int l = 0; l < kWidth; ++l) places[l] = l;
+}
+
+struct Extremes {
+  Largest highest;
+  double lowest;
+};
+
+// scores[t] -= step * (a[t] - b[t]), and the extremes of what may rise and of what may fall. n is a multiple of kWidth.
 KEDGE_CLONES Extremes update_scores(std::int64_t n, double step, const float* __restrict a, const float* __restrict b,
                                     const double* __restrict up, const double* __restrict low,
                                     double* __restrict scores) {
-  double high[kWidth], deep[kWidth];
-  for (int l = 0; l < kWidth; ++l) high[l] = -kInfinite, deep[l] = kInfinite;
-  std::int64_t t = 0;
-  for (; t + kWidth <= n; t += kWidth) {
-    for (int l = 0; l < kWidth; ++l) {
-      const double v = scores[t + l] - step * (static_cast<double>(a[t + l]) - static_cast<double>(b[t + l]));
-      scores[t + l] = v;
-      const double rises = v + up[t + l], falls = v + low[t + l];
-      high[l] = high[l] < rises ? rises : high[l];
-      deep[l] = falls < deep[l] ? falls : deep[l];
-    }
+  Doubles high = Doubles{} - kInfinite, deep = Doubles{} + kInfinite;
+  Places place, at;
+  first_places(place), at = place;
+  for (std::int64_t t = 0; t < n; t += kWidth, place += kWidth) {
+    Floats of_a, of_b;
+    Doubles score, rises, falls;
+    load(a + t, of_a), load(b + t, of_b), load(scores + t, score), load(up + t, rises), load(low + t, falls);
+    score -= step * (__builtin_convertvector(of_a, Doubles) - __builtin_convertvector(of_b, Doubles));
+    __builtin_memcpy(scores + t, &score, sizeof score);
+    rises += score, falls += score;
+    const auto is_higher = high < rises;
+    high = is_higher ? rises : high, at = is_higher ? place : at;
+    deep = falls < deep ? falls : deep;
   }
-  for (int l = 0; t < n; ++t, ++l) {
-    scores[t] -= step * (static_cast<double>(a[t]) - static_cast<double>(b[t]));
-    high[l] = std::max(high[l], scores[t] + up[t]), deep[l] = std::min(deep[l], scores[t] + low[t]);
-  }
-  return {*std::max_element(high, high + kWidth), *std::min_element(deep, deep + kWidth)};
+  double lowest = deep[0];
+  for (int l = 1; l < kWidth; ++l) lowest = std::min(lowest, deep[l]);
+  return {fold(high, at), lowest};
 }
 
-// gains[t] = what the objective falls by with the pair of variable i (whose score, diagonal and row are given) and t,
-// to a factor of 2; 0 where that pair does not violate. Returns the largest.
-KEDGE_CLONES double pair_gains(std::int64_t n, double score, double diagonal, const float* __restrict row,
+// The largest of what the objective falls by with the pair of variable i (whose score, diagonal and row are given) and
+// t, to a factor of 2; it is 0 where that pair does not violate.
+KEDGE_CLONES Largest best_gain(std::int64_t n, double score, double diagonal, const float* __restrict row,
                                const double* __restrict scores, const double* __restrict low,
-                               const double* __restrict diagonals, double* __restrict gains) {
-  double best[kWidth] = {};
-  std::int64_t t = 0;
-  for (; t + kWidth <= n; t += kWidth) {
-    for (int l = 0; l < kWidth; ++l) {
-      const double violation = score - (scores[t + l] + low[t + l]), b = violation > 0 ? violation : 0.0;
-      const double curvature = (diagonal + diagonals[t + l]) - 2.0 * static_cast<double>(row[t + l]);
-      const double gain = b * b / (curvature > kLeastCurvature ? curvature : kLeastCurvature);
-      gains[t + l] = gain;
-      best[l] = best[l] < gain ? gain : best[l];
-    }
+                               const double* __restrict diagonals) {
+  Doubles best = Doubles{} - 1;
+  Places place, at;
+  first_places(place), at = place;
+  const Doubles zero{}, least = Doubles{} + kLeastCurvature;
+  for (std::int64_t t = 0; t < n; t += kWidth, place += kWidth) {
+    Floats values;
+    Doubles falls, other, of_low;
+    load(row + t, values), load(scores + t, falls), load(low + t, of_low), load(diagonals + t, other);
+    Doubles violation = score - (falls + of_low);
+    violation = violation > zero ? violation : zero;
+    Doubles curvature = (diagonal + other) - 2.0 * __builtin_convertvector(values, Doubles);
+    curvature = curvature > least ? curvature : least;
+    const Doubles gain = violation * violation / curvature;
+    const auto is_better = best < gain;
+    best = is_better ? gain : best, at = is_better ? place : at;
   }
-  for (int l = 0; t < n; ++t, ++l) {
-    const double b = std::max(0.0, score - (scores[t] + low[t]));
-    const double curvature = (diagonal + diagonals[t]) - 2.0 * static_cast<double>(row[t]);
-    gains[t] = b * b / (curvature > kLeastCurvature ? curvature : kLeastCurvature);
-    best[l] = std::max(best[l], gains[t]);
-  }
-  return *std::max_element(best, best + kWidth);
+  return fold(best, at);
 }
 
 KEDGE_CLONES void gather(std::int64_t n, const float* __restrict from, const std::int32_t* __restrict columns,
                          float* __restrict to) {
-  std::int64_t s = 0;
-  for (; s + kWidth <= n; s += kWidth)
+  for (std::int64_t s = 0; s < n; s += kWidth)
     for (int l = 0; l < kWidth; ++l) to[s + l] = from[columns[s + l]];
-  for (; s < n; ++s) to[s] = from[columns[s]];
+}
+
+std::int64_t whole_vectors(std::int64_t n) {
+  return (n + kWidth - 1) / kWidth * kWidth;
 }
 
 }   // namespace
 
 SmoBlock::SmoBlock(const std::vector<Variable>& variables, std::int64_t first_of_second)
-    : n_(static_cast<std::int64_t>(variables.size())) {
-  if (first_of_second > 0) groups_.push_back({0, first_of_second});
-  if (first_of_second < n_) groups_.push_back({first_of_second, n_});
-  for (const Variable& v : variables) {
-    score_.push_back(v.score), alpha_.push_back(v.alpha), C_.push_back(v.C);
-    diagonal_.push_back(v.diagonal), y_.push_back(v.y);
-    sources_.push_back(v.kernel), columns_.push_back(v.column);
+    : n_(static_cast<std::int64_t>(variables.size())),
+      first_of_second_(first_of_second),
+      shift_(whole_vectors(first_of_second) - first_of_second),
+      places_(whole_vectors(n_ + shift_)) {
+  const std::int64_t second = first_of_second + shift_;
+  if (first_of_second > 0) groups_.push_back({0, second});
+  if (first_of_second < n_) groups_.push_back({second, places_});
+  const auto places = static_cast<std::size_t>(places_);
+  for (std::vector<double>* const of : {&score_, &alpha_, &C_, &diagonal_, &y_}) of->resize(places);
+  up_.assign(places, -kInfinite), low_.assign(places, kInfinite), has_row_.resize(places);
+  sources_.resize(places), columns_.assign(places, variables.empty() ? 0 : variables.front().column);
+  for (std::int64_t t = 0; t < n_; ++t) {
+    const Variable& v = variables[static_cast<std::size_t>(t)];
+    const std::size_t at = place(t);
+    score_[at] = v.score, alpha_[at] = v.alpha, C_[at] = v.C, diagonal_[at] = v.diagonal, y_[at] = v.y;
+    sources_[at] = v.kernel, columns_[at] = v.column;
+    set_bounds(static_cast<std::int64_t>(at));
   }
-  const auto n = static_cast<std::size_t>(n_);
-  up_.resize(n), low_.resize(n), gains_.resize(n), has_row_.resize(n);
-  kernel_ = std::make_unique_for_overwrite<float[]>(n * n);
-  for (std::int64_t t = 0; t < n_; ++t) set_bounds(t);
+  kernel_ = std::make_unique_for_overwrite<float[]>(places * places);
+}
+
+double SmoBlock::gap() const {
+  double worst = -kInfinite;
+  for (const Group& group : groups_) worst = std::max(worst, group.gap());
+  return worst;
 }
 
 const float* SmoBlock::row(std::int64_t t) {
   const auto at = static_cast<std::size_t>(t);
-  float* const own = kernel_.get() + t * n_;
-  if (!has_row_[at]) gather(n_, sources_[at], columns_.data(), own), has_row_[at] = 1;
+  float* const own = kernel_.get() + t * places_;
+  if (!has_row_[at]) gather(places_, sources_[at], columns_.data(), own), has_row_[at] = 1;
   return own;
 }
 
@@ -103,57 +147,123 @@ void SmoBlock::set_bounds(std::int64_t t) {
   low_[at] = may_fall(y_[at], alpha_[at], C_[at]) ? 0 : kInfinite;
 }
 
+double SmoBlock::room(std::int64_t t, bool rises) const {
+  const auto at = static_cast<std::size_t>(t);
+  return (y_[at] > 0) == rises ? C_[at] - alpha_[at] : alpha_[at];
+}
+
+// y times the multiplier changes by `step`. A bound is met to the bit.
+void SmoBlock::move_by(std::int64_t t, double step) {
+  const auto at = static_cast<std::size_t>(t);
+  const bool grows = (y_[at] > 0) == (step > 0);
+  alpha_[at] = std::abs(step) >= room(t, step > 0) ? (grows ? C_[at] : 0.0) : alpha_[at] + y_[at] * step;
+  set_bounds(t);
+}
+
 SmoBlock::Pair SmoBlock::best_pair(const Group& group) {
-  Pair pair;
-  for (std::int64_t t = group.begin; t < group.end; ++t) {
-    if (score_[static_cast<std::size_t>(t)] + up_[static_cast<std::size_t>(t)] != group.highest) continue;
-    pair.i = t;
-    break;
+  const std::int64_t b = group.begin;
+  const Largest best = best_gain(group.end - b, group.highest, diagonal_[static_cast<std::size_t>(group.first)],
+                                 row(group.first) + b, score_.data() + b, low_.data() + b, diagonal_.data() + b);
+  return {group.first, b + best.at, best.value};
+}
+
+void SmoBlock::update(double step, const float* a, const float* b) {
+  for (Group& group : groups_) {
+    const std::int64_t at = group.begin;
+    const Extremes found =
+        update_scores(group.end - at, step, a + at, b + at, up_.data() + at, low_.data() + at, score_.data() + at);
+    group.highest = found.highest.value, group.lowest = found.lowest, group.first = at + found.highest.at;
   }
-  const auto i = static_cast<std::size_t>(pair.i);
-  const std::int64_t begin = group.begin;
-  pair.gain = pair_gains(group.end - begin, group.highest, diagonal_[i], row(pair.i) + begin, score_.data() + begin,
-                         low_.data() + begin, diagonal_.data() + begin, gains_.data() + begin);
-  pair.j = std::find(gains_.begin() + begin, gains_.begin() + group.end, pair.gain) - gains_.begin();
-  return pair;
 }
 
 void SmoBlock::move(const Pair& pair) {
   const auto i = static_cast<std::size_t>(pair.i), j = static_cast<std::size_t>(pair.j);
   const float *rising = row(pair.i), *falling = row(pair.j);
   const double curvature = diagonal_[i] + diagonal_[j] - 2.0 * static_cast<double>(rising[j]);
-  const double room_i = y_[i] > 0 ? C_[i] - alpha_[i] : alpha_[i], room_j = y_[j] > 0 ? alpha_[j] : C_[j] - alpha_[j];
-  const double step = std::min({(score_[i] - score_[j]) / std::max(curvature, kLeastCurvature), room_i, room_j});
-  alpha_[i] = step == room_i ? (y_[i] > 0 ? C_[i] : 0.0) : alpha_[i] + y_[i] * step;   // a bound is met to the bit
-  alpha_[j] = step == room_j ? (y_[j] > 0 ? 0.0 : C_[j]) : alpha_[j] - y_[j] * step;
-  set_bounds(pair.i), set_bounds(pair.j);
-  for (Group& group : groups_) {
-    const std::int64_t b = group.begin;
-    const auto [highest, lowest] =
-        update_scores(group.end - b, step, rising + b, falling + b, up_.data() + b, low_.data() + b, score_.data() + b);
-    group.highest = highest, group.lowest = lowest;
+  const double step = std::min(
+      {(score_[i] - score_[j]) / std::max(curvature, kLeastCurvature), room(pair.i, true), room(pair.j, false)});
+  move_by(pair.i, step), move_by(pair.j, -step);
+  update(step, rising, falling);
+}
+
+std::vector<std::int64_t> SmoBlock::free_places() const {
+  std::vector<std::int64_t> found;
+  for (std::size_t t = 0; t < alpha_.size(); ++t)
+    if (alpha_[t] > 0 && alpha_[t] < C_[t]) found.push_back(static_cast<std::int64_t>(t));
+  return found;
+}
+
+// How many steps of pairs take as long as one of `n_free` variables: operations, and what a step of a pair takes else.
+double SmoBlock::pairs_of_face(std::size_t n_free) const {
+  const auto f = static_cast<double>(n_free), n = static_cast<double>(places_);
+  return (f * f * f / 3 + 3 * f * f + f * n) / (4 * n + 200);
+}
+
+// One step of the variables, which are between their bounds, towards the optimum of their face. Whether one of them met
+// its bound, which leaves a smaller face.
+bool SmoBlock::move_free(const std::vector<std::int64_t>& places) {
+  const std::size_t f = places.size();
+  std::vector<const float*> rows;
+  std::vector<double> K, scores;
+  std::int64_t first_of_second = 0;
+  for (const std::int64_t t : places) {
+    rows.push_back(row(t)), scores.push_back(score_[static_cast<std::size_t>(t)]);
+    if (t < first_of_second_) ++first_of_second;
+    for (const std::int64_t u : places) K.push_back(static_cast<double>(rows.back()[u]));
   }
+  std::vector<double> step = free_step(std::move(K), scores, first_of_second), sums(alpha_.size(), 0.0);
+  add_multiples(places_, rows, step, sums.data());
+  double slope = 0, curvature = 0, factor = kInfinite;
+  for (std::size_t k = 0; k < f; ++k)
+    slope += step[k] * scores[k], curvature += step[k] * sums[static_cast<std::size_t>(places[k])];
+  if (!(slope > 0) || !std::isfinite(slope)) return false;
+  if (curvature > 0) factor = slope / curvature;
+  const auto most = [&](std::size_t k) {
+    return step[k] == 0 ? kInfinite : room(places[k], step[k] > 0) / std::abs(step[k]);
+  };
+  bool is_bounded = false;
+  for (std::size_t k = 0; k < f; ++k)
+    if (most(k) <= factor) factor = most(k), is_bounded = true;
+  if (!std::isfinite(factor)) return false;
+  for (std::size_t k = 0; k < f; ++k)   // what ends the step meets its bound, whatever the product rounds to
+    move_by(places[k], most(k) <= factor ? std::copysign(kInfinite, step[k]) : factor * step[k]);
+  for (std::size_t t = 0; t < score_.size(); ++t) score_[t] -= factor * sums[t];
+  update(0, rows.front(), rows.front());
+  return is_bounded;
+}
+
+// Free variables move to the optimum of their face; those that meet a bound stay there. Returns the steps.
+std::int64_t SmoBlock::solve_face(double tol, std::int64_t max_iter) {
+  std::int64_t steps = 0;
+  for (bool goes_on = true; goes_on && steps < max_iter && gap() >= tol;) {
+    check_job_stop();
+    const std::vector<std::int64_t> places = free_places();
+    if (places.size() < 2 || places.size() > kMostFree) break;
+    goes_on = move_free(places), ++steps;
+  }
+  return steps;
 }
 
 SmoBlock::Outcome SmoBlock::solve(double tol, std::int64_t max_iter) {
-  for (Group& group : groups_)
-    for (std::int64_t t = group.begin; t < group.end; ++t) {
-      const auto at = static_cast<std::size_t>(t);
-      group.highest = std::max(group.highest, score_[at] + up_[at]);
-      group.lowest = std::min(group.lowest, score_[at] + low_[at]);
-    }
-  for (std::int64_t iter = 0;; ++iter) {
-    if (iter % kStopEvery == 0) check_job_stop();
-    double worst = -kInfinite;
-    for (const Group& group : groups_) worst = std::max(worst, group.highest - group.lowest);
-    if (!(worst >= tol)) return {iter, true};
+  if (n_ == 0) return {};
+  const float* const any = row(groups_.front().begin);
+  update(0, any, any);
+  std::int64_t iter = 0;
+  for (std::int64_t pairs = 0;;) {   // since the last step of the free variables
+    check_job_stop();
+    if (!(gap() >= tol)) return {iter, true};
     if (iter >= max_iter) return {iter, false};
+    if (pairs % kLookEvery == kLookEvery - 1 &&
+        static_cast<double>(pairs) > kOfFace * pairs_of_face(free_places().size())) {
+      iter += solve_face(tol, max_iter - iter), pairs = 0;
+      continue;
+    }
     Pair best;
     for (const Group& group : groups_) {
-      if (!(group.highest - group.lowest > 0)) continue;
+      if (!(group.gap() > 0)) continue;
       if (const Pair pair = best_pair(group); best.i < 0 || pair.gain > best.gain) best = pair;
     }
-    move(best);
+    move(best), ++iter, ++pairs;
   }
 }
 

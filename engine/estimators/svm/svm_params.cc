@@ -30,7 +30,8 @@ std::vector<std::string> svm_deviations(std::vector<std::string> own) {
   std::vector<std::string> all{
       "The kernel precomputed, and callables, are not implemented.",
       "Solved in working sets of 512 multipliers (problems of up to 2048 are one set) until no pair violates by tol, "
-      "as LIBSVM does: the multipliers differ within tol, n_iter_ counts the steps of this solver.",
+      "as LIBSVM does: the multipliers differ within tol. Up to 512 of them that are between their bounds also move "
+      "together, to where no two of them violate. n_iter_ counts the steps of this solver.",
       "Kernel values are rounded to float, as LIBSVM does; they are computed in float where that changes them little "
       "beside tol.",
       "duality_gap_ and dual_objective_, which scikit-learn does not have, show how near the optimum the fit ended."};

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/core/rng.h"
+#include "engine/estimators/svm/free_step.h"
 #include "engine/estimators/svm/kernel_rows.h"
 #include "engine/estimators/svm/platt.h"
 #include "engine/estimators/svm/smo_block.h"
@@ -74,6 +75,76 @@ TEST(SmoBlock, StopsAtTheMostSteps) {
   const SmoBlock::Outcome outcome = block.solve(1e-12, 0);
   EXPECT_FALSE(outcome.has_converged);
   EXPECT_EQ(outcome.n_iter, 0);
+}
+
+// Points on a line that no threshold divides, with a kernel of rank 1: pairs alone take some 100,000 steps.
+std::vector<float> kernel_of_a_line(std::int64_t n) {
+  std::vector<float> kernel;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      kernel.push_back(static_cast<float>(i * j) / static_cast<float>(n * n) + (i == j ? 1e-5F : 0.0F));
+  return kernel;
+}
+
+TEST(SmoBlock, NeedsFewStepsWhereTheKernelIsNearlySingular) {
+  constexpr std::int64_t kRows = 100, kMostSteps = 2000;
+  constexpr double kC = 1e6;
+  const std::vector<float> kernel = kernel_of_a_line(kRows);
+  const auto sign = [](std::int64_t i) { return i % 10 == 0 ? -1 : (i < kRows / 2 ? -1 : 1); };
+  std::vector<SmoBlock::Variable> variables;
+  for (std::int64_t i = 0; i < kRows; ++i)
+    variables.push_back({.score = static_cast<double>(sign(i)),
+                         .C = kC,
+                         .diagonal = kernel[static_cast<std::size_t>(i * kRows + i)],
+                         .y = sign(i),
+                         .kernel = kernel.data() + i * kRows,
+                         .column = static_cast<std::int32_t>(i)});
+  SmoBlock block(variables, kRows);
+  const SmoBlock::Outcome outcome = block.solve(kTol, kMostSteps);
+  EXPECT_TRUE(outcome.has_converged);
+  double sum = 0;
+  for (std::int64_t t = 0; t < kRows; ++t) {
+    ASSERT_TRUE(block.alpha(t) >= 0 && block.alpha(t) <= kC);
+    double score = sign(t);   // as the multipliers give it
+    for (std::int64_t u = 0; u < kRows; ++u)
+      score -= sign(u) * block.alpha(u) * static_cast<double>(kernel[static_cast<std::size_t>(u * kRows + t)]);
+    EXPECT_NEAR(block.score(t), score, kTol);
+    sum += sign(t) * block.alpha(t);
+  }
+  EXPECT_NEAR(sum, 0, 1e-10 * kC);
+  SmoBlock limited(variables, kRows);
+  EXPECT_EQ(limited.solve(kTol, outcome.n_iter - 1).n_iter, outcome.n_iter - 1);
+}
+
+TEST(FreeStep, LeavesEqualScoresInEachGroup) {   // 1 and 2 rows more than a vector has
+  for (const std::int64_t second : {0, 5, 9, 11}) {
+    constexpr std::int64_t kRows = 11;
+    std::vector<double> K, s;
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      s.push_back(static_cast<double>(i * i % 7));
+      for (std::int64_t j = 0; j < kRows; ++j)
+        K.push_back(std::exp(-0.3 * static_cast<double>((i - j) * (i - j))) + (i == j));
+    }
+    const std::vector<double> step = free_step(K, s, second);
+    std::vector<double> after = s;
+    for (std::int64_t i = 0; i < kRows; ++i)
+      for (std::int64_t j = 0; j < kRows; ++j)
+        after[static_cast<std::size_t>(i)] -=
+            K[static_cast<std::size_t>(i * kRows + j)] * step[static_cast<std::size_t>(j)];
+    const auto check = [&](std::int64_t begin, std::int64_t end) {
+      EXPECT_NEAR(std::accumulate(step.begin() + begin, step.begin() + end, 0.0), 0, 1e-12);
+      for (std::int64_t i = begin; i < end; ++i)
+        EXPECT_NEAR(after[static_cast<std::size_t>(i)], after[static_cast<std::size_t>(begin)], 1e-10) << second;
+    };
+    check(0, second), check(second, kRows);
+  }
+}
+
+TEST(FreeStep, AscendsWhereTheKernelIsNotPositive) {
+  const std::vector<double> s{1, -1, 0};
+  const std::vector<double> step = free_step({1, 2, 0, 2, 1, 0, 0, 0, -1}, s, 3);
+  EXPECT_GT(step[0] * s[0] + step[1] * s[1] + step[2] * s[2], 0);
+  EXPECT_NEAR((step[0] + step[1] + step[2]) / std::abs(step[0]), 0, 1e-12);
 }
 
 TEST(Smo, EndsWithASmallDualityGapInOneSetAndInSeveral) {
