@@ -41,7 +41,7 @@ REFUSED = [
     ("weights of rows that are made", spec(steps=["SMOTE", "GaussianNB"], select={"weights": "w"}), 400, "INVALID_VALUE", "select.weights",
      "SMOTE makes rows that have no sample weights"),
     ("rows changed inside another step", spec(steps=[("FeatureUnion", {"transformer_list": [["more", {"estimator": "SMOTE"}]]}), "GaussianNB"]), 400,
-     "INVALID_VALUE", "pipeline[0].params.transformer_list[0][1]", "must be a step of the job's pipeline"),
+     "INVALID_VALUE", "pipeline[0].params.transformer_list[0][1]", "must be a step of a pipeline that ends in a classifier"),
     ("class that cannot be read", spec(steps=[("RandomUnderSampler", {"sampling_strategy": {"1": -2}}), "GaussianNB"]), 400, "INVALID_VALUE",
      "pipeline[0].params.sampling_strategy", "whole number of rows"),
     ("unknown device", spec(device="tpu"), 400, "INVALID_VALUE", "device", "tpu"),

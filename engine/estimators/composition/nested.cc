@@ -11,7 +11,6 @@
 #include "engine/estimators/checks.h"
 #include "engine/estimators/fit_transformer.h"
 #include "engine/estimators/magnitudes.h"
-#include "engine/estimators/resampler.h"
 #include "engine/estimators/text/documents.h"
 
 namespace kedge::engine {
@@ -141,7 +140,8 @@ std::unique_ptr<Estimator<T>> make_nested(const schema::Step& step, const std::s
 }
 
 template <class T>
-NestedTransformer<T>::NestedTransformer(const Value& value, const std::string& path) {
+NestedTransformer<T>::NestedTransformer(const Value& value, const std::string& path, RowsOfFit rows)
+    : rows_of_fit_(rows) {
   if (const auto* word = std::get_if<std::string>(&value.data)) {
     if (*word != "passthrough" && *word != "drop") {
       refuse(ErrorCode::kInvalidValue, path,
@@ -167,9 +167,9 @@ template <class T>
 void NestedTransformer<T>::add_step(const Value& value, const std::string& path) {
   steps_.push_back(step_of(value, path));
   estimators_.push_back(make_nested<T>(steps_.back(), path));
-  if (resampler_of(*estimators_.back()))
+  if (rows_of_fit_ == RowsOfFit::kStay && resampler_of(*estimators_.back()))
     refuse(ErrorCode::kInvalidValue, path,
-           fmt::format("{} changes the rows of a fit, so it must be a step of the job's pipeline",
+           fmt::format("{} changes the rows of a fit, so it must be a step of a pipeline that ends in a classifier",
                        steps_.back().estimator));
   if (!dynamic_cast<const Transformer<T>*>(estimators_.back().get())) {
     const std::string& name = steps_.back().estimator;
@@ -186,29 +186,60 @@ TargetKind NestedTransformer<T>::target_kind() const {
 }
 
 template <class T>
+const schema::Step* NestedTransformer<T>::resampler() const {
+  for (std::size_t i = 0; i < estimators_.size(); ++i)
+    if (resampler_of(*estimators_[i])) return &steps_[i];
+  return nullptr;
+}
+
+template <class T>
 void NestedTransformer<T>::fit(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y) {
-  with_owner(owner, [&] { fit_steps(ctx, X, y, estimators_.empty() ? 0 : estimators_.size() - 1); });
+  with_owner(owner, [&] {
+    const std::size_t last = estimators_.empty() ? 0 : estimators_.size() - 1;
+    FitTarget target(y);
+    fit_steps(ctx, X, target, [&](std::size_t i, const Samples<T>& rows) {
+      if (i < last) return fit_transformed(ctx, *estimators_[i], rows, y);
+      estimators_[i]->fit(ctx, rows, y);
+      return rows;
+    });
+  });
 }
 
 template <class T>
 Samples<T> NestedTransformer<T>::fit_transform(const Context& ctx, const std::string& owner, const Samples<T>& X,
                                                const Target& y) {
-  return with_owner(owner, [&] { return fit_steps(ctx, X, y, estimators_.size()); });
+  return with_owner(owner, [&] {
+    FitTarget target(y);
+    return fit_steps(ctx, X, target, [&](std::size_t i, const Samples<T>& rows) {
+      return fit_transformed(ctx, *estimators_[i], rows, y);
+    });
+  });
 }
 
 template <class T>
-Samples<T> NestedTransformer<T>::fit_steps(const Context& ctx, const Samples<T>& X, const Target& y,
-                                           std::size_t n_made) {
+Samples<T> NestedTransformer<T>::fit_transform(const Context& ctx, const std::string& owner, const Samples<T>& X,
+                                               FitTarget& y) {
+  return with_owner(owner, [&] {
+    return fit_steps(ctx, X, y, [&](std::size_t i, const Samples<T>& rows) {
+      FittedRows<T> made = fitted_rows(ctx, *estimators_[i], rows, y);
+      y.become(std::move(made.y));
+      return std::move(made.X);
+    });
+  });
+}
+
+template <class T>
+template <class FitOne>
+Samples<T> NestedTransformer<T>::fit_steps(const Context& ctx, const Samples<T>& X, FitTarget& y, FitOne&& fit_one) {
   Samples<T> current = X;
   widths_.clear();
   for (std::size_t i = 0; i < estimators_.size(); ++i) {
     ctx.check_stop();
     current = accepted(ctx, steps_[i].estimator, *estimators_[i], current);
-    require_magnitudes(ctx, steps_[i].estimator, *estimators_[i], current, y);
+    require_magnitudes(ctx, steps_[i].estimator, *estimators_[i], current, y.weighted());
     widths_.push_back(current.n_cols());
     if (estimators_[i]->reads_bins()) binned_table(ctx, *current.table);
-    if (i < n_made) current = fit_transformed(ctx, *estimators_[i], current, y);
-    else estimators_[i]->fit(ctx, current, y);
+    current = fit_one(i, current);
   }
   return current;
 }

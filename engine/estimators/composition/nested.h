@@ -10,6 +10,7 @@
 
 #include "engine/core/params.h"
 #include "engine/estimators/estimator.h"
+#include "engine/estimators/resampler.h"
 #include "schemas/error.h"
 #include "schemas/job.h"
 
@@ -43,16 +44,21 @@ auto with_owner(const std::string& owner, Work&& work) {
   }
 }
 
+// Whether the steps of a NestedTransformer may change the rows of a fit: not beside other parts, whose rows stay.
+enum class RowsOfFit { kStay, kMayChange };
+
 // A transformer as the user wrote it. Resource: owns its estimators. Not thread safe.
 template <class T>
 class NestedTransformer {
  public:
-  // `value`: one of transformer_forms(); `path`: where it stands, "params.transformers[0].transformer". Errors: those of the
-  // estimators' constructors under their path; kInvalidValue for an estimator that cannot transform.
-  NestedTransformer(const schema::Value& value, const std::string& path);
+  // `value`: one of transformer_forms(); `path`: where it stands, "params.transformers[0].transformer". Errors: those
+  // of the estimators' constructors under their path; kInvalidValue for an estimator that cannot transform, and for a
+  // resampler where rows stay.
+  NestedTransformer(const schema::Value& value, const std::string& path, RowsOfFit rows = RowsOfFit::kStay);
 
   bool is_drop() const { return kind_ == Kind::kDrop; }
   bool is_passthrough() const { return kind_ == Kind::kPassthrough; }
+  const schema::Step* resampler() const;   // the first step that is one; null: none
   TargetKind target_kind() const;
   // `owner` stands before the messages of what the data lack: "ColumnTransformer: 'num': StandardScaler: ...".
   void fit(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y);
@@ -60,6 +66,8 @@ class NestedTransformer {
   // See FitTransformer.
   bool has_own_fit_transform() const;
   Samples<T> fit_transform(const Context& ctx, const std::string& owner, const Samples<T>& X, const Target& y);
+  // As the first steps of a pipeline: transformers do not see the weights, resamplers replace `y`.
+  Samples<T> fit_transform(const Context& ctx, const std::string& owner, const Samples<T>& X, FitTarget& y);
   // Names and categories of what transform() made of X, in scikit-learn's way: "age", "sex_female", "pca0".
   std::vector<Feature> features_out(const Samples<T>& X, const Samples<T>& made) const;
   // Of a single step its fitted attributes; of several those of each, by name; or "passthrough", "drop".
@@ -70,12 +78,14 @@ class NestedTransformer {
 
  private:
   enum class Kind { kSteps, kPassthrough, kDrop };
-  // Fits step after step; the rows as the first `n_made` of them leave them.
-  Samples<T> fit_steps(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t n_made);
+  // Fits step after step; the rows as they leave the last one. `fit_one(step, its rows)` fits one.
+  template <class FitOne>
+  Samples<T> fit_steps(const Context& ctx, const Samples<T>& X, FitTarget& y, FitOne&& fit_one);
   void add_step(const schema::Value& value, const std::string& path);
   const Transformer<T>& step(std::size_t i) const { return dynamic_cast<const Transformer<T>&>(*estimators_[i]); }
 
   Kind kind_ = Kind::kSteps;
+  RowsOfFit rows_of_fit_;
   bool is_list_ = false;
   std::vector<schema::Step> steps_;
   std::vector<std::unique_ptr<Estimator<T>>> estimators_;

@@ -24,11 +24,18 @@ NestedPredictor<T>::NestedPredictor(const Value& value, const std::string& path,
   const auto* list = std::get_if<schema::ValueList>(&value.data);
   if (list && list->empty()) throw Error(ErrorCode::kInvalidValue, "the list of steps is empty", path);
   const std::string last_path = list ? fmt::format("{}[{}]", path, list->size() - 1) : path;
-  if (list && list->size() > 1) before_.emplace(Value(schema::ValueList(list->begin(), list->end() - 1)), path);
+  if (list && list->size() > 1)
+    before_.emplace(Value(schema::ValueList(list->begin(), list->end() - 1)), path, RowsOfFit::kMayChange);
   last_step_ = step_of(list ? list->back() : value, last_path);
   last_ = make_nested<T>(last_step_, last_path);
   classifier_ = dynamic_cast<const Classifier<T>*>(last_.get());
   regressor_ = dynamic_cast<const Regressor<T>*>(last_.get());
+  if (const schema::Step* const resampler = before_ ? before_->resampler() : nullptr; resampler && !classifier_)
+    throw Error(
+        ErrorCode::kInvalidValue,
+        fmt::format("{} changes the rows of a fit, so the last step must be a classifier; {} is a {}",
+                    resampler->estimator, last_step_.estimator, find_estimator(last_step_.estimator)->info.kind),
+        path);
   const bool may_classify = kind != Kind::kRegressor, may_regress = kind != Kind::kClassifier;
   if ((may_classify && classifier_) || (may_regress && regressor_)) return;
   const char* wanted = kind == Kind::kClassifier  ? "a classifier"
@@ -55,17 +62,14 @@ void NestedPredictor<T>::fit(const Context& ctx, const std::string& owner, const
     Samples<T> current = X;
     current.content.clear();
     n_features_ = X.n_cols();
-    if (before_) {
-      Target unweighted = y;
-      unweighted.weights.clear();
-      current = before_->fit_transform(inner, owner, current, unweighted);
-    }
+    FitTarget target(y);
+    if (before_) current = before_->fit_transform(inner, owner, current, target);
     inner.check_stop();
     current = accepted(inner, last_step_.estimator, *last_, current);
-    require_magnitudes(inner, last_step_.estimator, *last_, current, y);
+    require_magnitudes(inner, last_step_.estimator, *last_, current, target.weighted());
     last_width_ = current.n_cols();
     if (last_->reads_bins()) binned_table(inner, *current.table);
-    last_->fit(inner, current, y);
+    last_->fit(inner, current, target.weighted());
   });
 }
 

@@ -21,14 +21,16 @@ class NestedPredictor {
   enum class Kind { kClassifier, kRegressor, kEither };
 
   // `value`: one of predictor_forms(); `path`: where it stands, "params.estimator". Errors: those of the estimators'
-  // constructors under their path; kInvalidValue for one that does not predict as `kind` says.
+  // constructors under their path; kInvalidValue for one that does not predict as `kind` says, and for resampled rows
+  // of a regressor.
   NestedPredictor(const schema::Value& value, const std::string& path, Kind kind);
   NestedPredictor again() const { return NestedPredictor(value_, path_, kind_); }   // not fitted
 
   bool is_classifier() const { return classifier_ != nullptr; }
   TargetKind target_kind() const { return is_classifier() ? TargetKind::kClasses : TargetKind::kValues; }
   const std::string& estimator() const { return last_step_.estimator; }
-  bool takes_weights() const { return last_->takes_weights(); }
+  // Not where rows are resampled: imbalanced-learn's counts them, whatever they weigh.
+  bool takes_weights() const { return last_->takes_weights() && !(before_ && before_->resampler()); }
   bool has_proba() const { return classifier_ && classifier_->has_proba(); }
   bool has_decision() const { return classifier_ && classifier_->has_decision(); }
   bool has_attribute(std::string_view name) const;   // after fit()

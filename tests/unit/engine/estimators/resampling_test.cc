@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/core/params.h"
 #include "engine/estimators/catalogue.h"
 #include "fixture.h"
 
@@ -144,6 +145,59 @@ TEST_P(ResamplingOn, LaterRowsPassUnchanged) {
   }
 }
 
+// Scales, resamples, and classifies by an estimator that keeps how many rows of each class it saw.
+Value resampling_pipeline(const char* resampler) {
+  return ValueList{ValueMap{{"estimator", "StandardScaler"}},
+                   ValueMap{{"estimator", resampler}, {"params", ValueMap{{"random_state", 1}}}},
+                   ValueMap{{"estimator", "GaussianNB"}}};
+}
+
+TEST_P(ResamplingOn, ResamplesTheRowsOfAFitInAPipelineInsideAnotherEstimator) {
+  const std::map<std::string, std::vector<double>> counts{
+      {"SMOTE", {40, 40, 40}}, {"RandomOverSampler", {40, 40, 40}}, {"RandomUnderSampler", {12, 12, 12}}};
+  for (const auto& [name, count] : counts) {
+    const auto vote =
+        find_estimator("VotingClassifier")
+            ->make_f64({{"estimators", ValueList{Value(ValueList{"one", resampling_pipeline(name.c_str())})}},
+                        {"voting", "soft"}});
+    vote->fit(ctx_, loaded_.all(), loaded_.target());
+    EXPECT_FALSE(vote->takes_weights()) << name;
+    const auto& classifier = dynamic_cast<const Classifier<double>&>(*vote);
+    Matrix<double> said(ctx_.memory(), data_.n_rows, 3), expected(ctx_.memory(), data_.n_rows, 3);
+    classifier.predict_proba(ctx_, loaded_.all(), said.view());   // of all rows, as none of them is resampled
+
+    const auto scaler = find_estimator("StandardScaler")->make_f64({}),
+               bayes = find_estimator("GaussianNB")->make_f64({});
+    scaler->fit(ctx_, loaded_.all(), {});
+    const Samples<double> scaled = dynamic_cast<const Transformer<double>&>(*scaler).transform(ctx_, loaded_.all());
+    const Resampled<double> made = resampled(name, {}, scaled, loaded_.target());
+    bayes->fit(ctx_, made.X, made.y);
+    const ValueMap attributes = bayes->attributes();
+    EXPECT_EQ(*find_value(attributes, "class_count_"), Value(count));
+    dynamic_cast<const Classifier<double>&>(*bayes).predict_proba(ctx_, scaled, expected.view());
+    EXPECT_EQ(said.to_host(), expected.to_host()) << name;
+  }
+}
+
+TEST_P(ResamplingOn, IsAskedForEachFitOfAnEstimatorInside) {
+  for (const char* name :
+       {"BaggingClassifier", "CalibratedClassifierCV", "StackingClassifier", "OneVsRestClassifier"}) {
+    const bool is_stack = std::string_view(name) == "StackingClassifier";
+    const ValueMap params =
+        is_stack
+            ? ValueMap{{"estimators", ValueList{Value(ValueList{"one", resampling_pipeline("RandomUnderSampler")})}},
+                       {"final_estimator", resampling_pipeline("SMOTE")}}
+            : ValueMap{{"estimator", resampling_pipeline("RandomOverSampler")}};
+    const auto made = find_estimator(name)->make_f64(params);
+    made->fit(ctx_, loaded_.all(), loaded_.target());
+    EXPECT_FALSE(is_stack && made->takes_weights());
+    const std::vector<std::int32_t> codes = dynamic_cast<const Classifier<double>&>(*made).predict(ctx_, loaded_.all());
+    std::int64_t right = 0;
+    for (std::size_t i = 0; i < codes.size(); ++i) right += codes[i] == data_.y[i];
+    EXPECT_GT(right, data_.n_rows * 3 / 4) << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ResamplingOn, ::testing::ValuesIn(testing::device_names()),
                          [](const auto& info) { return info.param; });
 
@@ -163,11 +217,12 @@ TEST(Resampling, IsNoPartOfAStepThatKeepsTheRows) {
   const ValueMap smote{{"estimator", "SMOTE"}};
   expect_refused("ColumnTransformer", {{"transformers", ValueList{Value(ValueList{"all", smote, ValueList{0}})}}},
                  "params.transformers[0][1]",
-                 "SMOTE changes the rows of a fit, so it must be a step of the job's pipeline");
+                 "SMOTE changes the rows of a fit, so it must be a step of a pipeline that ends in a classifier");
   expect_refused("FeatureUnion", {{"transformer_list", ValueList{Value(ValueList{"all", ValueList{smote}})}}},
                  "params.transformer_list[0][1][0]", "SMOTE changes the rows");
-  expect_refused("BaggingClassifier", {{"estimator", ValueList{smote, ValueMap{{"estimator", "GaussianNB"}}}}},
-                 "params.estimator[0]", "SMOTE changes the rows");
+  expect_refused("BaggingRegressor", {{"estimator", ValueList{smote, ValueMap{{"estimator", "Ridge"}}}}},
+                 "params.estimator",
+                 "SMOTE changes the rows of a fit, so the last step must be a classifier; Ridge is a regressor");
 }
 
 TEST(Resampling, RefusesCountsThatAreNone) {
