@@ -57,7 +57,7 @@ cuda12() {
   cmake --build "build/$preset"
 }
 
-# arrow [PRESET]: the programs of that preset with kedge-arrow, which reads Parquet and Arrow files, and its test.
+# arrow [PRESET]: the programs of that preset with kedge-arrow, which reads and writes Parquet and Arrow files, and its tests.
 arrow() {
   local place=build/arrow
   install_packages "${packages[@]}"
@@ -65,6 +65,7 @@ arrow() {
   "$place/venv/bin/pip" install --quiet pyarrow==26.0.1 polars pandas duckdb fastparquet || { say "PyPI does not answer: its test is passed over"; return 0; }
   say "files of pyarrow, polars, duckdb and fastparquet beside the CSV of the same"
   KEDGE_BIN=$PWD/build/$1/bin "$place/venv/bin/python" tests/integration/arrow_test.py
+  KEDGE_BIN=$PWD/build/$1/bin "$place/venv/bin/python" tests/integration/arrow_answers_test.py
 }
 
 # build_arrow PRESET TARGET...: with kedge-arrow. pyarrow's headers and libraries (160 MB) lie in build/arrow and are fetched once. The wheel is of one

@@ -1,6 +1,6 @@
-// kedge-arrow: reads one Parquet or Arrow file into the values of a data set. Started by kedged, one process for each
-// file: the file may be hostile and the libraries that decode it are large, so nothing is within reach of this process
-// but the file and the values.
+// kedge-arrow: reads one Parquet or Arrow file into the values of a data set, or writes one of them. Started by kedged,
+// one process for each file: the file may be hostile and the libraries that decode it are large, so nothing is within
+// reach of this process but the file and the values.
 #include <arrow/util/config.h>
 #include <fmt/core.h>
 #include <malloc.h>
@@ -26,6 +26,7 @@
 #include "engine/arrow/channel.h"
 #include "engine/arrow/fill_table.h"
 #include "engine/arrow/table_source.h"
+#include "engine/arrow/table_writer.h"
 #include "engine/core/dataset_meta_codec.h"
 #include "engine/version.h"
 #include "engine/worker/confine.h"
@@ -137,6 +138,28 @@ void serve(ArrowChannel& channel, int threads) {
   }
 }
 
+// The other way: from the values of a data set to a file.
+void serve_writing(ArrowChannel& channel) {
+  ArrowMessage go;
+  ArrowInput input;
+  if (!channel.receive(go)) return;
+  if (go.says != ArrowSays::kGo || go.body.size() < sizeof input || go.file < 0)
+    throw Error(ErrorCode::kInternal, "kedged sent no file");
+  std::memcpy(&input, go.body.data(), sizeof input);
+  const std::string_view rest = std::string_view(go.body).substr(sizeof input);
+  const auto n_columns = static_cast<std::size_t>(input.n_columns);
+  if (n_columns > rest.size()) throw Error(ErrorCode::kInternal, "kedged does not say which columns");
+  const DatasetMeta meta = decode_meta(rest.substr(n_columns), "the table");
+  const std::string_view table = map_input(STDIN_FILENO);
+  const std::string_view values = table.substr(std::min(static_cast<std::size_t>(input.offset), table.size()));
+  write_table({.meta = meta,
+               .is_whole = rest.substr(0, n_columns),
+               .values_f32 = {reinterpret_cast<const float*>(values.data()), values.size() / sizeof(float)},
+               .values_f64 = {reinterpret_cast<const double*>(values.data()), values.size() / sizeof(double)}},
+              input.form, go.file);
+  channel.send(ArrowSays::kDone, {});
+}
+
 void limit(__rlimit_resource resource, std::int64_t most) {
   const rlimit bound{.rlim_cur = static_cast<rlim_t>(most), .rlim_max = static_cast<rlim_t>(most)};
   ::setrlimit(resource, &bound);
@@ -161,7 +184,7 @@ void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, kMostKept);
 }
 
-int run(std::int64_t memory, int threads) {
+int run(std::int64_t memory, int threads, bool is_writer) {
   ArrowChannel channel(kChannelFd);
   const auto refuse = [&](ErrorCode code, const std::string& why) {
     return channel.send(ArrowSays::kRefused, static_cast<char>(code) + why) ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -170,7 +193,8 @@ int run(std::int64_t memory, int threads) {
   try {
     keep_freed_memory();
     confine(memory);
-    serve(channel, threads);
+    if (is_writer) serve_writing(channel);
+    else serve(channel, threads);
     return EXIT_SUCCESS;
   } catch (const Error& error) {
     return refuse(error.code, error.code == ErrorCode::kOutOfMemory ? no_room : error.message);
@@ -190,10 +214,12 @@ int main(int argc, char** argv) {
     fmt::print("{} (Arrow {})\n", kedge::kVersion, ARROW_VERSION_STRING);
     return EXIT_SUCCESS;
   }
-  if (argc != 3) {
+  const bool is_writer = argc == 4 && std::string_view(argv[3]) == "write";
+  if (argc != 3 && !is_writer) {
     fmt::print(stderr,
-               "kedge-arrow: kedged starts it, with the bytes of memory that it may have and its number of threads\n");
+               "kedge-arrow: kedged starts it, with the bytes of memory that it may have, its number of threads, and "
+               "'write' if it is to write a file\n");
     return EXIT_FAILURE;
   }
-  return kedge::engine::run(std::atoll(argv[1]), std::atoi(argv[2]));
+  return kedge::engine::run(std::atoll(argv[1]), std::atoi(argv[2]), is_writer);
 }

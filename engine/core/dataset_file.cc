@@ -17,6 +17,7 @@
 
 #include "engine/core/block_hashes.h"
 #include "engine/core/content_hash.h"
+#include "engine/core/dataset_layout.h"
 #include "engine/core/dataset_meta_codec.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/file_output.h"
@@ -31,7 +32,6 @@ using schema::ErrorCode;
 constexpr char kMagic[8] = {'K', 'E', 'D', 'G', 'E', 'D', 'S', '\n'};
 constexpr std::uint32_t kVersion = 4;
 constexpr std::uint32_t kByteOrder = 0x01020304;   // read as another number on a machine of the other byte order
-constexpr std::int64_t kValuesOffset = 4096;       // a page, so that values are aligned to 64 bytes and more
 
 // The values come before the metadata because categories and missing counts are known only when all values are.
 struct Head {
@@ -167,21 +167,23 @@ void sync_directory(const std::filesystem::path& file) {
 }
 
 std::uint64_t hash_of_values(const std::byte* file, std::int64_t size) {
-  return content_hash_in_blocks({file + kValuesOffset, static_cast<std::size_t>(size)});
+  return content_hash_in_blocks({file + kDatasetValuesOffset, static_cast<std::size_t>(size)});
 }
 
 // Of values that are in the file.
 std::uint64_t hash_in_file(int fd, const DatasetMeta& meta, const std::filesystem::path& part) {
   const std::int64_t size = values_bytes(meta);
-  return hash_of_values(Mapping(fd, kValuesOffset + size, PROT_READ, part).data(), size);
+  return hash_of_values(Mapping(fd, kDatasetValuesOffset + size, PROT_READ, part).data(), size);
 }
 
 // Metadata and head around values that are there; then the file gets its name, once all is on disk.
 void finish_file(int fd, const DatasetMeta& meta, std::uint64_t hash, const std::filesystem::path& part, const std::filesystem::path& path) {
   const std::int64_t size = values_bytes(meta);
   const std::string text = encode_meta(meta);
-  write_all(fd, std::as_bytes(std::span(text)), kValuesOffset + size, part);
-  Head head{{}, kVersion, kByteOrder, kValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text), hash};
+  write_all(fd, std::as_bytes(std::span(text)), kDatasetValuesOffset + size, part);
+  Head head{
+      {},  kVersion, kByteOrder, kDatasetValuesOffset, size, static_cast<std::int64_t>(text.size()), meta_hash(text),
+      hash};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   write_all(fd, std::as_bytes(std::span(&head, 1)), 0, part);
   require(::fsync(fd) == 0, disk_error(errno), "{}: fsync failed: {}", shown(part), std::strerror(errno));
@@ -206,9 +208,9 @@ Head checked_head(const std::byte* file, std::int64_t file_bytes, const std::str
   if (std::memcmp(head.magic, kMagic, sizeof kMagic) != 0) corrupt("not a Kedge data set file");
   if (head.version != kVersion) corrupt("data set file of another version");
   if (head.byte_order != kByteOrder) corrupt("data set file of another byte order");
-  const std::int64_t rest = file_bytes - kValuesOffset;
-  if (head.values_offset != kValuesOffset || head.values_bytes < 0 || head.values_bytes > rest || head.meta_bytes < 0 ||
-      head.meta_bytes != rest - head.values_bytes)
+  const std::int64_t rest = file_bytes - kDatasetValuesOffset;
+  if (head.values_offset != kDatasetValuesOffset || head.values_bytes < 0 || head.values_bytes > rest ||
+      head.meta_bytes < 0 || head.meta_bytes != rest - head.values_bytes)
     corrupt("the sizes in its head do not fit the file");
   return head;
 }
@@ -243,10 +245,11 @@ struct DatasetFile::Impl {
 DatasetFile::DatasetFile(const std::filesystem::path& path) {
   const Descriptor fd = open_for_reading(path);
   const std::int64_t bytes = size_of(fd);
-  require(bytes >= kValuesOffset, ErrorCode::kDatasetCorrupt, "{}: truncated to {} bytes", shown(path), bytes);
+  require(bytes >= kDatasetValuesOffset, ErrorCode::kDatasetCorrupt, "{}: truncated to {} bytes", shown(path), bytes);
   impl_ = std::unique_ptr<Impl>(new Impl{Mapping(fd.get(), bytes, PROT_READ, path), {}, {}});
   const Head head = impl_->head = checked_head(impl_->mapping.data(), bytes, shown(path));
-  const auto* meta_text = reinterpret_cast<const char*>(impl_->mapping.data()) + kValuesOffset + head.values_bytes;
+  const auto* meta_text =
+      reinterpret_cast<const char*>(impl_->mapping.data()) + kDatasetValuesOffset + head.values_bytes;
   const std::string_view text(meta_text, static_cast<std::size_t>(head.meta_bytes));
   require(meta_hash(text) == head.meta_hash, ErrorCode::kDatasetCorrupt, "{}: its metadata is damaged", shown(path));
   impl_->meta = decode_meta(text, shown(path));
@@ -271,23 +274,25 @@ bool DatasetFile::values_are_whole() const {
 std::span<const float> DatasetFile::values_f32() const {
   const DatasetMeta& m = impl_->meta;
   if (!m.is_float32 || m.is_sparse()) return {};
-  const auto* first = reinterpret_cast<const float*>(impl_->mapping.data() + kValuesOffset);
+  const auto* first = reinterpret_cast<const float*>(impl_->mapping.data() + kDatasetValuesOffset);
   return {first, static_cast<std::size_t>(m.n_rows * m.n_values_columns)};
 }
 
 std::span<const double> DatasetFile::values_f64() const {
   const DatasetMeta& m = impl_->meta;
   if (m.is_float32 || m.is_sparse()) return {};
-  const auto* first = reinterpret_cast<const double*>(impl_->mapping.data() + kValuesOffset);
+  const auto* first = reinterpret_cast<const double*>(impl_->mapping.data() + kDatasetValuesOffset);
   return {first, static_cast<std::size_t>(m.n_rows * m.n_values_columns)};
 }
 
 SparseSpans<const float> DatasetFile::sparse_f32() const {
-  return sparse_spans<const float>(impl_->meta, static_cast<const std::byte*>(impl_->mapping.data()) + kValuesOffset);
+  return sparse_spans<const float>(impl_->meta,
+                                   static_cast<const std::byte*>(impl_->mapping.data()) + kDatasetValuesOffset);
 }
 
 SparseSpans<const double> DatasetFile::sparse_f64() const {
-  return sparse_spans<const double>(impl_->meta, static_cast<const std::byte*>(impl_->mapping.data()) + kValuesOffset);
+  return sparse_spans<const double>(impl_->meta,
+                                    static_cast<const std::byte*>(impl_->mapping.data()) + kDatasetValuesOffset);
 }
 
 std::vector<double> DatasetFile::column(std::int64_t values_column, std::int64_t n_rows) const {
@@ -314,9 +319,10 @@ struct DatasetFileWriter::Impl {
 DatasetFileWriter::DatasetFileWriter(const std::filesystem::path& path, const DatasetMeta& meta) {
   std::filesystem::path part = part_of(path);
   const std::int64_t size = values_bytes(meta);
-  Descriptor fd = create_part(part, kValuesOffset + size);
+  Descriptor fd = create_part(part, kDatasetValuesOffset + size);
   impl_ = std::unique_ptr<Impl>(new Impl{path, std::move(part), meta, size, std::move(fd), nullptr});
-  impl_->mapping = std::make_unique<Mapping>(impl_->fd.get(), kValuesOffset + size, PROT_READ | PROT_WRITE, impl_->part);
+  impl_->mapping =
+      std::make_unique<Mapping>(impl_->fd.get(), kDatasetValuesOffset + size, PROT_READ | PROT_WRITE, impl_->part);
 }
 
 DatasetFileWriter::~DatasetFileWriter() = default;
@@ -326,26 +332,28 @@ DatasetMeta& DatasetFileWriter::meta() { return impl_->meta; }
 
 std::span<float> DatasetFileWriter::values_f32() {
   if (!impl_->meta.is_float32 || impl_->meta.is_sparse()) return {};
-  return {reinterpret_cast<float*>(impl_->mapping->data() + kValuesOffset), static_cast<std::size_t>(impl_->values_size / 4)};
+  return {reinterpret_cast<float*>(impl_->mapping->data() + kDatasetValuesOffset),
+          static_cast<std::size_t>(impl_->values_size / 4)};
 }
 
 std::span<double> DatasetFileWriter::values_f64() {
   if (impl_->meta.is_float32 || impl_->meta.is_sparse()) return {};
-  return {reinterpret_cast<double*>(impl_->mapping->data() + kValuesOffset), static_cast<std::size_t>(impl_->values_size / 8)};
+  return {reinterpret_cast<double*>(impl_->mapping->data() + kDatasetValuesOffset),
+          static_cast<std::size_t>(impl_->values_size / 8)};
 }
 
 SparseSpans<float> DatasetFileWriter::sparse_f32() {
-  return sparse_spans<float>(impl_->meta, impl_->mapping->data() + kValuesOffset);
+  return sparse_spans<float>(impl_->meta, impl_->mapping->data() + kDatasetValuesOffset);
 }
 
 SparseSpans<double> DatasetFileWriter::sparse_f64() {
-  return sparse_spans<double>(impl_->meta, impl_->mapping->data() + kValuesOffset);
+  return sparse_spans<double>(impl_->meta, impl_->mapping->data() + kDatasetValuesOffset);
 }
 
 void DatasetFileWriter::rows_done(std::int64_t first_row, std::int64_t n_rows) {
   const Impl& w = *impl_;
   const std::int64_t row_bytes = w.meta.n_values_columns * (w.meta.is_float32 ? 4 : 8);
-  start_write_back(w.fd.get(), kValuesOffset + first_row * row_bytes, n_rows * row_bytes);
+  start_write_back(w.fd.get(), kDatasetValuesOffset + first_row * row_bytes, n_rows * row_bytes);
 }
 
 void DatasetFileWriter::finish() {
@@ -383,19 +391,19 @@ struct DatasetRowsWriter::Impl {
       sequential->write(bytes);
       rows += static_cast<std::int64_t>(bytes.size()) / row_bytes();
     } else {
-      write_all(fd.get(), bytes, kValuesOffset + offset, part);
-      start_write_back(fd.get(), kValuesOffset + offset, static_cast<std::int64_t>(bytes.size()));
+      write_all(fd.get(), bytes, kDatasetValuesOffset + offset, part);
+      start_write_back(fd.get(), kDatasetValuesOffset + offset, static_cast<std::int64_t>(bytes.size()));
     }
   }
 };
 
 DatasetRowsWriter::DatasetRowsWriter(const std::filesystem::path& path, const DatasetMeta& meta, RowOrder order) {
   std::filesystem::path part = part_of(path);
-  Descriptor fd = create_part(part, kValuesOffset);
+  Descriptor fd = create_part(part, kDatasetValuesOffset);
   impl_ = std::unique_ptr<Impl>(new Impl{path, std::move(part), meta, std::move(fd)});
   if (order == RowOrder::kAny) return;
   const bool is_large = static_cast<double>(meta.n_rows) * static_cast<double>(impl_->row_bytes()) >= kLarge;   // as it claims to be
-  impl_->sequential = std::make_unique<SequentialFile>(impl_->fd.get(), kValuesOffset, is_large, impl_->part);
+  impl_->sequential = std::make_unique<SequentialFile>(impl_->fd.get(), kDatasetValuesOffset, is_large, impl_->part);
 }
 
 DatasetRowsWriter::~DatasetRowsWriter() = default;
@@ -425,10 +433,12 @@ void DatasetRowsWriter::widen(std::int64_t n_rows) {
   // From the end, because a cell's new place is never before its old one.
   for (std::int64_t left = n_rows * w.meta.n_values_columns; left > 0;) {
     const std::int64_t count = std::min(left, kCells), first = left - count;
-    const ssize_t got = ::pread(w.fd.get(), narrow.data(), static_cast<std::size_t>(count * 4), kValuesOffset + first * 4);
+    const ssize_t got =
+        ::pread(w.fd.get(), narrow.data(), static_cast<std::size_t>(count * 4), kDatasetValuesOffset + first * 4);
     require(got >= 0, ErrorCode::kInternal, "{}: cannot be read: {}", shown(w.part), std::strerror(errno));
     std::copy_n(narrow.begin(), count, wide.begin());   // what lies beyond the end of the file is not written yet
-    write_all(w.fd.get(), std::as_bytes(std::span(wide).first(static_cast<std::size_t>(count))), kValuesOffset + first * 8, w.part);
+    write_all(w.fd.get(), std::as_bytes(std::span(wide).first(static_cast<std::size_t>(count))),
+              kDatasetValuesOffset + first * 8, w.part);
     left = first;
   }
   w.meta.is_float32 = false;
