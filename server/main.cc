@@ -280,7 +280,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   api::StreamCounts streams(config.tenant_streams);
   http::net::thread_pool upload_threads(kUploadThreads);
   api::CheckDesk checks(jobs);
-  api::Previews previews;
+  api::TenantThreads previews("previews"), tables("Parquet or Arrow answers");
   observe::Gpus gpus(config.nvml);
   if (!gpus.problem().empty()) log_info(fmt::format("no figures of GPUs in /metrics: {}", gpus.problem()));
   const api::Api api{.jobs = jobs,
@@ -292,6 +292,8 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .uploads = &jobs.uploads(),
                      .checks = &checks,
                      .previews = &previews,
+                     .tables = &tables,
+                     .scratch = config.data_dir / "models",
                      .upload_threads = &upload_threads,
                      .tokens = token_list(config.data_dir),
                      .metrics =
@@ -329,6 +331,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   const bool may_drain = server.run(/*handle_signals=*/true);
   running = nullptr;
   previews.end();
+  tables.end();
   upload_threads.join();   // before the loop goes that they answer to
   if (!may_drain) return EXIT_SUCCESS;
   log_info("stopping: running jobs may end");

@@ -149,6 +149,9 @@ void job_artifact(CLI::App& app, Options& options) {
       ->type_name("NAME");
   app.add_option("-o,--out", options.file, "Write to this file, - for stdout (default: its name, in this directory)")
       ->type_name("FILE");
+  app.add_option("--as", options.format, "A table as parquet, arrow or arrow-stream (default: as it is)")
+      ->check(CLI::IsMember({"parquet", "arrow", "arrow-stream"}))
+      ->type_name("FORM");
 }
 
 void shown_data(CLI::App& app, Options& options) {

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "client/cli/save.h"
 #include "client/cli/target.h"
@@ -61,6 +63,21 @@ std::string local_name(const std::string& name) {
   return last;
 }
 
+// What `--as` names: the media type, and how a file of it is called.
+struct Form {
+  std::string_view name, media_type, ending;
+};
+
+constexpr std::array kForms{Form{"parquet", "application/vnd.apache.parquet", ".parquet"},
+                            Form{"arrow", "application/vnd.apache.arrow.file", ".arrow"},
+                            Form{"arrow-stream", "application/vnd.apache.arrow.stream", ".arrows"}};
+
+// One without a media type: as it is.
+Form form_of(const std::string& name) {
+  const auto found = std::ranges::find(kForms, name, &Form::name);
+  return found == kForms.end() ? Form() : *found;
+}
+
 }   // namespace
 
 int artifacts(const Options& options) {
@@ -81,11 +98,14 @@ int artifacts(const Options& options) {
 int download(const Options& options) {
   const Job job = connect_server(options).job(options.argument);
   const Artifact artifact = chosen(job, options.artifact);
-  const std::string file = options.file.empty() ? local_name(artifact.name)
+  const Form form = form_of(options.format);
+  std::filesystem::path name = local_name(artifact.name);
+  if (!form.ending.empty()) name.replace_extension(form.ending);
+  const std::string file = options.file.empty() ? name.string()
                            : std::filesystem::is_directory(options.file)
-                               ? (std::filesystem::path(options.file) / local_name(artifact.name)).string()
+                               ? (std::filesystem::path(options.file) / name).string()
                                : options.file;
-  save(file, [&](const Take& take) { job.download(artifact.name, take); }, options);
+  save(file, [&](const Take& take) { job.download(artifact.name, take, form.media_type); }, options);
   return kSucceeded;
 }
 

@@ -54,7 +54,7 @@ struct Options {
   std::string file;                          // models --download, download -o, map --journal
   std::string artifact;        // download
   bool remove = false;         // models --delete
-  std::string upload, name, format, forget;   // datasets; name: login --name, too
+  std::string upload, name, format, forget;   // datasets; name: login --name, format: download --as, too
   std::string token_file;      // login
   bool none = false;           // use --none
   bool man = false;            // help --man

@@ -269,8 +269,8 @@ Result Job::Finished::await_resume() {
   return *std::move(result_);
 }
 
-void Job::download(std::string_view artifact, const Take& take) const {
-  transport_->download(fmt::format("{}/artifacts/{}", job_path(id_), escaped(artifact)), take);
+void Job::download(std::string_view artifact, const Take& take, std::string_view accept) const {
+  transport_->download(fmt::format("{}/artifacts/{}", job_path(id_), escaped(artifact)), take, accept);
 }
 
 void Job::cancel() const { transport_->post(job_path(id_) + "/cancel", ""); }

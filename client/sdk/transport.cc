@@ -296,8 +296,8 @@ HttpReply Transport::put_file(std::string_view path, const std::string& name, co
                          .sent = &sent});
 }
 
-void Transport::download(std::string_view path, const Take& take) {
-  impl_->perform({.path = path, .accept = {}, .timeout = std::chrono::seconds(0), .take = &take});
+void Transport::download(std::string_view path, const Take& take, std::string_view accept) {
+  impl_->perform({.path = path, .accept = accept, .timeout = std::chrono::seconds(0), .take = &take});
 }
 
 HttpReply Transport::remove(std::string_view path) {

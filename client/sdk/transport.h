@@ -52,7 +52,7 @@ class Transport {
 
   // GET of what may be larger than the memory: `take` gets it in pieces, in order. Tried again until the first of them has come.
   using Take = std::function<void(std::string_view piece)>;
-  void download(std::string_view path, const Take& take);
+  void download(std::string_view path, const Take& take, std::string_view accept = {});   // empty: any type
 
   // Another connection to the same server, for another thread.
   std::shared_ptr<Transport> another() const;

@@ -9,6 +9,10 @@
 
 namespace kedge::engine {
 
+// The media type of an array whose columns have names: a line that is a JSON list of them, empty for one of one
+// dimension, and then the .npy file. Between kedged and its workers alone.
+inline constexpr std::string_view kNamedNpy = "application/x-npy;names=first-line";
+
 // A two-dimensional array (a one-dimensional one is a single column). A value.
 struct NpyArray {
   std::int64_t rows = 0, cols = 0;

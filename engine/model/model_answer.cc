@@ -82,11 +82,19 @@ std::string as_npy(const ModelAnswer& answer) {
   return out;
 }
 
+// The names, empty of a vector, in a line in front.
+std::string as_named_npy(const ModelAnswer& answer) {
+  schema::ValueList names;
+  if (!answer.is_vector) names.assign(answer.columns.begin(), answer.columns.end());
+  return schema::value_to_json(std::move(names)) + '\n' + as_npy(answer);
+}
+
 }  // namespace
 
 std::string encoded_answer(const ModelAnswer& answer, std::string_view type) {
   if (type == "application/json") return as_json(answer);
   if (type == "text/csv") return as_csv(answer);
+  if (type == kNamedNpy) return as_named_npy(answer);
   require(type == "application/x-npy", schema::ErrorCode::kNotAcceptable, "Accept is '{}', there is application/json, text/csv and application/x-npy", type);
   return as_npy(answer);
 }

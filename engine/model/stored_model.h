@@ -26,7 +26,7 @@ struct ModelAnswer {
   std::vector<std::string> columns;   // names of what is not a vector
 };
 
-// Types: application/json, text/csv, application/x-npy. Numbers keep their bits in all of them.
+// Types: application/json, text/csv, application/x-npy, kNamedNpy. Numbers keep their bits in all of them.
 std::string encoded_answer(const ModelAnswer& answer, std::string_view type);
 
 // The memory that loading a model's file may take, in addition to a few fixed MiB: so many bytes for each byte of the

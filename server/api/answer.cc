@@ -43,6 +43,10 @@ std::optional<milliseconds> preferred_wait(std::string_view prefer) {
 }  // namespace
 
 std::string_view negotiate(const http::Request& request, std::initializer_list<std::string_view> offers) {
+  return negotiate(request, std::span(offers.begin(), offers.size()));
+}
+
+std::string_view negotiate(const http::Request& request, std::span<const std::string_view> offers) {
   const std::string_view chosen = http::choose_media_type(request.field("Accept"), offers);
   if (chosen.empty())
     throw Error(ErrorCode::kNotAcceptable, fmt::format("Accept is '{}', but there is only {}",

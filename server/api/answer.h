@@ -4,6 +4,7 @@
 #include <chrono>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@ inline constexpr std::string_view kNdjson = "application/x-ndjson";
 
 // The offer that the client likes best. Throws kNotAcceptable, listing the offers, if it takes none.
 std::string_view negotiate(const http::Request& request, std::initializer_list<std::string_view> offers);
+std::string_view negotiate(const http::Request& request, std::span<const std::string_view> offers);
 
 http::Response json_answer(int status, std::string json);
 

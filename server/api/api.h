@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,9 +12,9 @@
 #include "schemas/catalogue.h"
 #include "server/api/answer_cache.h"
 #include "server/api/check_desk.h"
-#include "server/api/previews.h"
 #include "server/api/shared_reads.h"
 #include "server/api/stream_counts.h"
+#include "server/api/tenant_threads.h"
 #include "server/data/uploads.h"
 #include "server/http/message.h"
 #include "server/http/peer.h"
@@ -44,7 +45,9 @@ struct Api {
   std::unique_ptr<AnswerCache> answers = std::make_unique<AnswerCache>();   // about jobs that have ended
   Uploads* uploads = nullptr;                        // null: none are taken
   CheckDesk* checks = nullptr;                       // where long checks of jobs are done; null: where all that may block is done
-  Previews* previews = nullptr;                      // null: none are made
+  TenantThreads* previews = nullptr;                 // null: none are made
+  TenantThreads* tables = nullptr;                   // where tables become Parquet or Arrow; null: they do not
+  std::filesystem::path scratch = {};   // for files that answers are made of; what ends with .part is removed at start
   http::net::thread_pool* upload_threads = nullptr;  // where uploads are parsed; null: where all that may block is done
   std::function<std::vector<TokenInfo>()> tokens;    // all; called by any thread; null: this server knows of none
   // Both in Prometheus' text format; may be empty. `metrics` for this caller, on the loop's thread; `service_metrics` where it may

@@ -35,7 +35,6 @@ class File {
   File(const File&) = delete;
   bool is_open() const { return fd_ >= 0; }
   std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
-  // Files are written once: size, time and place tell one content from another.
   std::string etag() const {
     return fmt::format("\"{:x}-{:x}-{:x}\"", size(), status_.st_mtim.tv_sec * 1'000'000'000 + status_.st_mtim.tv_nsec, status_.st_ino);
   }
@@ -121,27 +120,54 @@ http::Response partial(const http::Request& request, const std::shared_ptr<const
   return response;
 }
 
+// Shared with the stream of the answer.
+std::shared_ptr<const File> opened(const std::filesystem::path& path, std::string_view name) {
+  auto file = std::make_shared<const File>(path);
+  if (!file->is_open())
+    throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no '{}' any more", name));
+  return file;
+}
+
 }  // namespace
 
-http::Response file_answer(const http::Request& request, const std::filesystem::path& path, std::string_view content_type,
-                           std::string_view name) {
-  const auto file = std::make_shared<const File>(path);   // shared with the stream of the answer
-  if (!file->is_open()) throw schema::Error(schema::ErrorCode::kNotFound, fmt::format("there is no '{}' any more", name));
+std::string etag_of(const std::filesystem::path& path) {
+  const File file(path);
+  return file.is_open() ? file.etag() : std::string();
+}
+
+std::optional<http::Response> unchanged(const http::Request& request, std::string_view etag) {
+  if (!matches(request.field("If-None-Match"), etag)) return std::nullopt;
   http::Response response;
-  const std::string etag = file->etag();
+  response.status = 304;
+  response.fields.emplace_back("ETag", etag);
+  response.fields.emplace_back("Accept-Ranges", "bytes");
+  return response;
+}
+
+http::Response file_answer(const http::Request& request, const std::filesystem::path& path,
+                           std::string_view content_type, std::string_view name, std::string etag) {
+  const auto file = opened(path, name);
+  if (etag.empty()) etag = file->etag();
+  if (std::optional<http::Response> same = unchanged(request, etag)) return std::move(*same);
+  http::Response response;
   const std::string_view unless = request.field("If-Range");
   const auto part = unless.empty() || unless == etag ? wanted_part(request.field("Range"), file->size()) : std::nullopt;
-  if (matches(request.field("If-None-Match"), etag))
-    response.status = 304;
-  else if (part)
-    response = partial(request, file, *part);
-  else
-    send_part(response, request, file, 0, file->size());
+  if (part) response = partial(request, file, *part);
+  else send_part(response, request, file, 0, file->size());
   response.fields.emplace_back("ETag", etag);
   response.fields.emplace_back("Accept-Ranges", "bytes");
   if (response.status >= 300) return response;
   response.content_type = content_type;
   response.fields.emplace_back("Content-Disposition", fmt::format("attachment; filename=\"{}\"", name));
+  return response;
+}
+
+http::Response body_of_file(const http::Request& request, const std::filesystem::path& path,
+                            std::string_view content_type) {
+  const auto file = opened(path, path.filename().string());
+  http::Response response;
+  send_part(response, request, file, 0, file->size());
+  response.content_type = content_type;
   return response;
 }
 

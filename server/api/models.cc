@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -13,9 +14,12 @@
 
 #include "crypto/digest.h"
 #include "crypto/random.h"
+#include "engine/core/npy.h"
 #include "engine/faults/fail_point.h"
+#include "engine/version.h"
 #include "server/api/answer.h"
 #include "server/api/api.h"
+#include "server/api/arrow_answer.h"
 #include "server/api/file_answer.h"
 #include "server/api/model_answer.h"
 #include "server/api/ownership.h"
@@ -25,6 +29,7 @@
 namespace kedge::server::api {
 namespace {
 
+namespace fs = std::filesystem;
 using schema::Error;
 using schema::ErrorCode;
 
@@ -46,6 +51,13 @@ std::string_view media_type_of(std::string_view name) {
   return name.ends_with(".csv") ? kCsv : name.ends_with(".npy") ? kNpy : kBytes;
 }
 
+// The same artifact gives the same bytes in a form, by the same version.
+std::string etag_of_form(const fs::path& artifact, std::string_view media_type) {
+  const std::string etag = etag_of(artifact);
+  if (etag.empty()) throw Error(ErrorCode::kNotFound, "there is no such artifact any more");
+  return fmt::format("{}{}-{}\"", etag.substr(0, etag.size() - 1), arrow_ending(*arrow_form(media_type)), kVersion);
+}
+
 // As before predictions had a queue: a thread waits. For the control of the test that counts on the contrary.
 template <class Answer, class Start>
 awaitable<Answer> wait_on_a_thread(std::shared_ptr<http::Peer> peer, Start start) {
@@ -63,7 +75,8 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   const std::string_view type = request.field("Content-Type");
   if (!http::is_media_type(type, kJson) && !http::is_media_type(type, kCsv) && !http::is_media_type(type, kNpy))
     throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {}, {} or {}", type, kJson, kCsv, kNpy), "Content-Type");
-  const std::string_view accept = negotiate(request, {kJson, kCsv, kNpy});
+  const std::string_view accept = negotiate_table(request, {kJson, kCsv, kNpy});
+  const std::optional<engine::ArrowForm> form = arrow_form(accept);
   std::string model = api.models ? known_model(api, request.caller, request.capture("id")) : std::string();
   if (model.empty()) {
     auto find = [&] { return named_model(api, request); };
@@ -73,7 +86,7 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
                          .output = std::move(output),
                          .content_type = std::string(type),
                          .body = std::move(request.body),
-                         .accept = std::string(accept),
+                         .accept = std::string(form ? engine::kNamedNpy : accept),
                          .tenant = request.caller.tenant};
   auto start = [&](const Models::Answered& answered) { return models_of(api).ask(std::move(question), answered); };
   Response response;
@@ -82,7 +95,14 @@ awaitable<Response> ask(const Api& api, Request request, std::string output) {
   else
     response.body = co_await wait_for<std::string>(request.peer, start);
   response.content_type = accept;
-  co_return response;
+  if (!form) co_return response;
+  AnsweredTable table{
+      .name = "the answer", .media_type = std::string(engine::kNamedNpy), .body = std::move(response.body)};
+  awaitable<std::shared_ptr<OpenFile>> making =
+      made_of_table(api, request.peer, request.caller.tenant, std::move(table), *form);
+  const std::shared_ptr<OpenFile> made = co_await std::move(making);
+  auto open = [&] { return body_of_file(request, made->path, accept); };
+  co_return co_await request.peer->offload(open);
 }
 
 // "sha-256=:BASE64:", the form of the fields Content-Digest and Repr-Digest (RFC 9530).
@@ -245,11 +265,24 @@ awaitable<Response> reset_drift(const Api& api, Request request) {
 awaitable<Response> get_artifact(const Api& api, Request request) {
   check_query(request, {});
   const std::string job(request.capture("id")), name(request.capture("name"));
-  auto work = [&] {
+  fs::path file;
+  std::string_view type;
+  auto work = [&]() -> std::optional<Response> {
     check_owner(api, request.caller, job);
-    return file_answer(request, models_of(api).artifact(job, name), media_type_of(name), name);
+    file = models_of(api).artifact(job, name);
+    const std::string_view own = media_type_of(name);
+    type = own == kBytes ? negotiate(request, {own}) : negotiate_table(request, {own, kBytes});
+    if (arrow_form(type)) return unchanged(request, etag_of_form(file, type));
+    return file_answer(request, file, type, name);
   };
-  co_return co_await request.peer->offload(work);
+  if (std::optional<Response> response = co_await request.peer->offload(work)) co_return std::move(*response);
+  AnsweredTable table{.name = name, .media_type = std::string(media_type_of(name)), .file = file};
+  awaitable<std::shared_ptr<OpenFile>> making =
+      made_of_table(api, request.peer, request.caller.tenant, std::move(table), *arrow_form(type));
+  const std::shared_ptr<OpenFile> made = co_await std::move(making);
+  const std::string made_name = fs::path(name).stem().string() + std::string(arrow_ending(*arrow_form(type)));
+  auto open = [&] { return file_answer(request, made->path, type, made_name, etag_of_form(file, type)); };
+  co_return co_await request.peer->offload(open);
 }
 
 }  // namespace kedge::server::api

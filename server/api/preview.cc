@@ -11,7 +11,7 @@
 #include "server/api/answer.h"
 #include "server/api/api.h"
 #include "server/api/datasets.h"
-#include "server/api/previews.h"
+#include "server/api/tenant_threads.h"
 #include "server/http/accept.h"
 #include "server/http/peer.h"
 
@@ -36,7 +36,7 @@ schema::PreviewRequest decode(const Request& request) {
   throw Error(ErrorCode::kUnsupportedMediaType, fmt::format("Content-Type is '{}', must be {} or {}", type, kJson, kCapnp), "Content-Type");
 }
 
-Previews& previews(const Api& api) {
+TenantThreads& previews(const Api& api) {
   if (!api.previews) throw Error(ErrorCode::kUnavailable, "this server makes no previews");
   return *api.previews;
 }
@@ -78,7 +78,7 @@ schema::DatasetPreview preview(const Api& api, const std::string& tenant, schema
 
 awaitable<Response> answer_preview(const Api& api, Request request, schema::PreviewRequest wanted) {
   const std::int64_t n_rows = wanted_rows(request);
-  Previews& all = previews(api);
+  TenantThreads& all = previews(api);
   const std::shared_ptr<void> place = all.take(request.caller.tenant);
   const Deadline deadline(request.peer->executor(), all.stopping());
   schema::DatasetPreview found;

@@ -53,8 +53,8 @@ double quality(string_view accept, string_view type) {
 
 }  // namespace
 
-string_view choose_media_type(string_view accept, std::initializer_list<string_view> offers) {
-  if (trimmed(accept).empty()) return *offers.begin();
+string_view choose_media_type(string_view accept, std::span<const string_view> offers) {
+  if (trimmed(accept).empty()) return offers.front();
   string_view best;
   double best_quality = 0;
   for (string_view offer : offers) {
@@ -62,6 +62,10 @@ string_view choose_media_type(string_view accept, std::initializer_list<string_v
     if (q > best_quality) best = offer, best_quality = q;
   }
   return best;
+}
+
+string_view choose_media_type(string_view accept, std::initializer_list<string_view> offers) {
+  return choose_media_type(accept, std::span(offers.begin(), offers.size()));
 }
 
 bool is_media_type(string_view content_type, string_view media_type) {

@@ -92,8 +92,9 @@ class Job {
   class Finished;
   Finished finished(std::stop_token stop = {}) const;
   void cancel() const;                                // Error{kConflict} when it has ended
-  // A file that the job has left, of Result::artifacts. Error{kNotFound} for another.
-  void download(std::string_view artifact, const Take& take) const;
+  // A file that the job has left, of Result::artifacts. accept: the media type that it is wanted in, of Parquet or
+  // Arrow for a table; empty: as it is. Error{kNotFound} for another artifact, Error{kNotAcceptable} for another type.
+  void download(std::string_view artifact, const Take& take, std::string_view accept = {}) const;
 
  private:
   std::shared_ptr<Transport> transport_;   // shared: a job may outlive its session

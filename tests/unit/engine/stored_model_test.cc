@@ -234,6 +234,21 @@ TEST(StoredModel, ReadsAndWritesNpy) {
   EXPECT_NEAR(array.values[0] + array.values[1] + array.values[2], 1, 1e-12);
 }
 
+TEST(StoredModel, NamesTheColumnsOfAnArrayInALineInFront) {
+  const ModelAnswer wide{.n_rows = 1,
+                         .n_cols = 2,
+                         .is_vector = false,
+                         .is_float32 = true,
+                         .numbers = {0.5, 1},
+                         .columns = {"a,\n\"b\"", "c"}};
+  const std::string answer = encoded_answer(wide, kNamedNpy);
+  const std::size_t end = answer.find('\n');
+  EXPECT_EQ(answer.substr(0, end), R"(["a,\n\"b\"","c"])");
+  EXPECT_EQ(answer.substr(end + 1), encoded_answer(wide, "application/x-npy"));
+  const ModelAnswer texts{.n_rows = 2, .texts = {"red", "green"}};
+  EXPECT_EQ(encoded_answer(texts, kNamedNpy), "[]\n" + encoded_answer(texts, "application/x-npy"));
+}
+
 // --- damage ---
 
 using Bytes = std::vector<char>;

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "schemas/error.h"
+#include "server/data/arrow_writer.h"
 #include "server/data/upload_decoder.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
@@ -40,6 +41,20 @@ TEST(ArrowFiles, WithoutTheirProgramAreRefusedInWords) {
     EXPECT_EQ(error.message.find("./run.sh arrow") != std::string::npos, !is_there) << error.message;
   }
   EXPECT_FALSE(std::filesystem::exists(directory.path() / "t.kds.part"));
+}
+
+// Without the program none is started; with it the table is written.
+TEST(ArrowFiles, AreWrittenOnlyByTheirProgram) {
+  const TemporaryDirectory directory;
+  const AnswerTable table = parse_answer("a\n1.5\n", "text/csv", {.source = "t", .output = directory.path() / "t.kds"});
+  const auto output = directory.path() / "t.parquet";
+  if (can_write_arrow()) {
+    write_arrow(table, engine::ArrowForm::kParquet, output, "t", {});
+    EXPECT_GT(std::filesystem::file_size(output), 0u);
+    return;
+  }
+  EXPECT_THROW(write_arrow(table, engine::ArrowForm::kParquet, output, "t", {}), schema::Error);
+  EXPECT_FALSE(std::filesystem::exists(output));
 }
 
 }   // namespace

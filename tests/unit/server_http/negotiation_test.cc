@@ -1,6 +1,10 @@
 // Which media type a client gets.
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "server/http/accept.h"
 
 namespace kedge::server::http {
@@ -29,6 +33,12 @@ TEST(Negotiation, LetsTheMostSpecificRangeDecide) {
 TEST(Negotiation, FindsNothingForOtherTypes) {
   EXPECT_EQ(choose("text/html"), "");
   EXPECT_EQ(choose("application/json;q=0"), "");
+}
+
+TEST(Negotiation, TakesAListThatIsKnownAtRunTimeAlone) {
+  const std::vector<std::string_view> offers{"text/csv", "application/x-npy"};
+  EXPECT_EQ(choose_media_type("application/*", std::span(offers)), "application/x-npy");
+  EXPECT_EQ(choose_media_type("", std::span(offers).subspan(1)), "application/x-npy");
 }
 
 TEST(Negotiation, ComparesMediaTypesWithoutParameters) {

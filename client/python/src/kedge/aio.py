@@ -198,9 +198,9 @@ class Job:
     async def artifacts(self) -> dict[str, int]:
         return await _on_thread(self._job.artifacts)
 
-    async def download(self, name: str, to: str | Path | Callable[[bytes], object]) -> None:
+    async def download(self, name: str, to: str | Path | Callable[[bytes], object], format: str | None = None) -> None:
         """to: a file, or a function, which is called on another thread."""
-        await _on_thread(self._job.download, name, to)
+        await _on_thread(self._job.download, name, to, format)
 
 
 class Session:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .model import Model
 
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
+# Of tables: what download(format=...) asks for.
+FORMS = {"parquet": "application/vnd.apache.parquet", "arrow": "application/vnd.apache.arrow.file", "arrow-stream": "application/vnd.apache.arrow.stream"}
 
 
 class Result(dict[str, Any]):
@@ -194,16 +196,20 @@ class Job:
         """The files that the job has left, with their bytes. Waits."""
         return {one["name"]: one["bytes"] for one in self.result().get("artifacts", [])}
 
-    def download(self, name: str, to: str | Path | Callable[[bytes], object]) -> None:
-        """A file that the job has left, to a file (whole, or not there) or in pieces to a function."""
+    def download(self, name: str, to: str | Path | Callable[[bytes], object], format: str | None = None) -> None:
+        """A file that the job has left, to a file (whole, or not there) or in pieces to a function. format: "parquet", "arrow" or "arrow-stream" for a table
+        in that form; None: as it is. Raises KedgeError: NOT_FOUND for another name, NOT_ACCEPTABLE where the server has no kedge-arrow."""
+        if format is not None and format not in FORMS:
+            raise KedgeError("INVALID_VALUE", f"format is {format!r}, must be one of {', '.join(FORMS)}", "format")
+        accept = FORMS[format] if format else "*/*"
         path = self._path(f"/artifacts/{quote(name, safe='')}")
         if callable(to):
-            self._transport.call(Call("GET", path, accept="*/*", take=to, timeout=60))
+            self._transport.call(Call("GET", path, accept=accept, take=to, timeout=60))
             return
         whole, part = Path(to), Path(f"{to}.part")
         try:
             with open(part, "wb") as out:
-                self._transport.call(Call("GET", path, accept="*/*", take=out.write, timeout=60))
+                self._transport.call(Call("GET", path, accept=accept, take=out.write, timeout=60))
             part.replace(whole)
         finally:
             part.unlink(missing_ok=True)

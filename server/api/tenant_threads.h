@@ -1,4 +1,4 @@
-// The threads on which data sets are fetched and looked into for a preview, and how many each tenant may use.
+// Threads for one kind of slow work, such as previews of data sets, and how many of them each tenant may use.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "schemas/error.h"
 #include "server/http/net.h"
@@ -13,18 +14,21 @@
 namespace kedge::server::api {
 
 // take() is used on the loop's thread. Half of the threads are always left to other tenants.
-class Previews {
+class TenantThreads {
  public:
   static constexpr std::size_t kThreads = 4, kPerTenant = 2;
 
-  ~Previews() { end(); }
+  // what: the work in messages, "previews".
+  explicit TenantThreads(std::string what) : what_(std::move(what)) {}
+  ~TenantThreads() { end(); }
   // Counts one until the handle goes, which must not outlive this object. Errors: kTooManyRequests.
   std::shared_ptr<void> take(const std::string& tenant) {
     std::size_t& mine = running_[tenant];
     if (mine >= kPerTenant)
-      throw schema::Error(schema::ErrorCode::kTooManyRequests, "two previews of this tenant are being made; wait for one of them");
+      throw schema::Error(schema::ErrorCode::kTooManyRequests,
+                          "two " + what_ + " of this tenant are being made; wait for one of them");
     ++mine;
-    return std::shared_ptr<void>(this, [tenant](void* self) { static_cast<Previews*>(self)->leave(tenant); });
+    return std::shared_ptr<void>(this, [tenant](void* self) { static_cast<TenantThreads*>(self)->leave(tenant); });
   }
   http::net::thread_pool& threads() { return threads_; }
   std::stop_token stopping() const { return stopping_.get_token(); }
@@ -39,6 +43,7 @@ class Previews {
     if (--running_[tenant] == 0) running_.erase(tenant);
   }
 
+  const std::string what_;
   std::map<std::string, std::size_t> running_;
   std::stop_source stopping_;
   http::net::thread_pool threads_{kThreads};
