@@ -1,4 +1,5 @@
 """The Python client against a real server: jobs, asyncio, the catalogue, and a server of its own."""
+import ast
 import asyncio
 import os
 import pathlib
@@ -16,6 +17,27 @@ from kedge_server import BIN, ROOT, Kedged, wait_for
 import kedge
 import kedge.aio
 from kedge.estimators import GaussianNB, KMeans, LogisticRegression, PowerTransformer, StandardScaler
+
+PACKAGE = pathlib.Path(kedge.__file__)
+
+
+class Package(unittest.TestCase):
+    def test_type_checkers_read_the_names_that_the_program_has(self):
+        [listed] = [node for node in ast.parse(PACKAGE.read_text()).body if isinstance(node, ast.If)]
+        read = {alias.asname: node.module for node in listed.body if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}
+        self.assertEqual({name: kedge._HOMES.get(name) for name in kedge.__all__}, read)
+
+    def test_each_name_is_there(self):
+        for name in set(kedge.__all__) - (set() if has("sklearn") else {"sklearn"}):
+            with self.subTest(name):
+                self.assertIsNotNone(getattr(kedge, name))
+                self.assertIn(name, dir(kedge))
+        self.assertRaisesRegex(AttributeError, "module 'kedge' has no attribute 'conect'", getattr, kedge, "conect")
+
+    def test_an_import_loads_what_is_used_and_no_more(self):
+        code = "import sys, kedge; kedge.errors.KedgeError; print(*sorted(name for name in sys.modules if name.startswith(('kedge', 'numpy', 'http', 'ssl'))))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent.parent)})
+        self.assertEqual(done.stdout.split(), ["kedge", "kedge.errors"])
 
 
 class Jobs(WithServer):

@@ -19,3 +19,7 @@ def a_text_for_a_result(job: kedge.Job) -> str:
 
 def a_method_that_there_is_not(session: kedge.Session) -> None:
     session.sumbit
+
+
+def a_name_that_the_package_does_not_have() -> None:
+    kedge.conect()

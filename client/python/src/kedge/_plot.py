@@ -37,7 +37,7 @@ def plot(result: Result, what: str | None, ax: Axes | None) -> Figure:
     return figure
 
 
-def learning_curve(sizes: Any, train_scores: Any, test_scores: Any, ax: Axes | None = None) -> Figure:
+def plot_learning_curve(sizes: Any, train_scores: Any, test_scores: Any, ax: Axes | None = None) -> Figure:
     """What kedge.sklearn.learning_curve() or scikit-learn's gives: means over the folds, with their standard deviations."""
     _needs_matplotlib()
     import numpy as np
