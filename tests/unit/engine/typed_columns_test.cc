@@ -123,7 +123,7 @@ TEST_F(TypedColumns, BecomeATargetByACondition) {
     const Select select{
         .target = condition, .naValues = {"unknown"}, .types = {{"signup", "drop"}, {"plan", "category"}}};
     const auto typed = typed_meta(select, file);
-    const ColumnInfo* target = find_target(select, *typed);
+    const ColumnInfo* target = find_targets(select, *typed).at(0);
     EXPECT_EQ(target->name, condition);
     EXPECT_EQ(target->type, ColumnInfo::Type::kNumeric);
     return values(file, *target);
