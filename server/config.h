@@ -43,7 +43,7 @@ struct Config {
   std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: forever
   std::int64_t keep_mib = 8 * 1024;     // of jobs, events and results; 0: no bound
   std::int64_t keep_models_mib = 32 * 1024, tenant_models_mib = 8 * 1024;   // that jobs have left, in all and of one tenant; 0: no bound
-  std::int64_t predict_workers = 2;   // processes that answer questions to models
+  std::int64_t predict_workers = 2;                                         // processes that answer questions to models
   std::int64_t predict_batch = 64,
                predict_delay_us =
                    0;   // questions to models that go to their worker together, and how long one waits for others

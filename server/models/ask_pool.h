@@ -14,9 +14,9 @@
 
 namespace kedge::server {
 
-// Thread safe. Questions to one model go to one worker, which has it loaded and asks what waits for it together; a model
-// that no worker has goes to the one with the fewest. The limits of what waits are those of all workers together. Each
-// process starts with its first question.
+// Thread safe. Questions to one model go to one worker, which has it loaded and asks what waits for it together; a
+// model that no worker has goes to the one with the fewest. The limits of what waits are those of all workers together.
+// Each process starts with its first question.
 class AskPool {
  public:
   AskPool(const WorkerProgram& program, const AskLimits& limits);
@@ -28,7 +28,7 @@ class AskPool {
  private:
   AskWorker& worker_of(const std::string& model);
 
-  std::mutex mutex_;                                          // guards the next
+  std::mutex mutex_;                                         // guards the next
   std::deque<std::pair<std::string, std::size_t>> places_;   // of models, the last asked first
   std::vector<std::unique_ptr<AskWorker>> workers_;
 };

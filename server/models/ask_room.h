@@ -20,7 +20,7 @@ class AskRoom {
 
  private:
   const std::size_t per_tenant_, total_;
-  std::mutex mutex_;                         // guards what follows
+  std::mutex mutex_;                          // guards what follows
   std::map<std::string, std::size_t> mine_;   // none is 0
   std::size_t all_ = 0;
 };

@@ -163,14 +163,16 @@ std::vector<AskWorker::QuestionPointer> AskWorker::take(std::unique_lock<std::mu
   return taken;
 }
 
-// What a worker that died had not answered is asked once more, one by one: it may have died of another question, or have
-// been killed from outside.
+// What a worker that died had not answered is asked once more, one by one: it may have died of another question, or
+// have been killed from outside.
 void AskWorker::settle_all(std::vector<QuestionPointer> questions) {
   for (QuestionPointer& question : ask_worker(std::move(questions))) {
     std::vector<QuestionPointer> alone;
     alone.push_back(std::move(question));
     for (const QuestionPointer& left : ask_worker(std::move(alone)))
-      end(*left, {}, std::make_exception_ptr(Error(ErrorCode::kWorkerCrashed, "the worker died of this question: " + how_it_ended_)));
+      end(*left, {},
+          std::make_exception_ptr(
+              Error(ErrorCode::kWorkerCrashed, "the worker died of this question: " + how_it_ended_)));
   }
 }
 

@@ -112,19 +112,19 @@ class LocalModels final : public Models {
                                 .model = question.model};
     };
     return workers_.ask(std::move(place), std::move(command),
-                       [this, tenant, model, start, logged, answered = std::move(answered)](schema::AnswerReport report,
-                                                                                            std::exception_ptr error) {
-                         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-                         book_.note(model, tenant,
-                                    {.failed = error != nullptr,
-                                     .rows = report.rows,
-                                     .together = report.together,
-                                     .took = took.count(),
-                                     .computed = report.seconds});
-                         if (!error) drift_.note(model, report);
-                         if (logged) end_log(std::move(*logged), report, error);
-                         answered(std::move(report.body), std::move(error));
-                       });
+                        [this, tenant, model, start, logged, answered = std::move(answered)](
+                            schema::AnswerReport report, std::exception_ptr error) {
+                          const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+                          book_.note(model, tenant,
+                                     {.failed = error != nullptr,
+                                      .rows = report.rows,
+                                      .together = report.together,
+                                      .took = took.count(),
+                                      .computed = report.seconds});
+                          if (!error) drift_.note(model, report);
+                          if (logged) end_log(std::move(*logged), report, error);
+                          answered(std::move(report.body), std::move(error));
+                        });
   }
 
   const ModelBook& book() const override { return book_; }
@@ -151,12 +151,12 @@ class LocalModels final : public Models {
     }
     auto command = [this, id = model.id] { return schema::AskCommand{.modelPath = jobs_.check_model(id)}; };
     return workers_.ask({.tenant = tenant}, command,
-                       [this, model = std::move(model), drifted = std::move(drifted)](schema::AnswerReport report,
-                                                                                      std::exception_ptr error) {
-                         if (error) return drifted({}, std::move(error));
-                         drift_.learn(model.id, std::move(report.profile));
-                         drifted(drift_of(model, drift_.find(model.id).value_or(schema::DriftCounts())), nullptr);
-                       });
+                        [this, model = std::move(model), drifted = std::move(drifted)](schema::AnswerReport report,
+                                                                                       std::exception_ptr error) {
+                          if (error) return drifted({}, std::move(error));
+                          drift_.learn(model.id, std::move(report.profile));
+                          drifted(drift_of(model, drift_.find(model.id).value_or(schema::DriftCounts())), nullptr);
+                        });
   }
   void reset_drift(const std::string& id) override { drift_.reset(id); }
   std::optional<double> drift_index(const std::string& id) const override { return drift_.largest_index(id); }

@@ -37,7 +37,9 @@ class AskWorkerTest : public testing::Test {
   void ask(Asker& worker, const std::string& tenant, const std::string& body, AskWorker::Place place = {},
            const std::string& output = "predict") {
     place.tenant = tenant;
-    auto question = [body, output] { return schema::AskCommand{.modelPath = "a model", .output = output, .body = body}; };
+    auto question = [body, output] {
+      return schema::AskCommand{.modelPath = "a model", .output = output, .body = body};
+    };
     auto note = [this](schema::AnswerReport report, std::exception_ptr error) {
       {
         const std::lock_guard lock(mutex_);
@@ -182,7 +184,7 @@ bool kill_workers() {
 
 TEST_F(AskWorkerTest, AsksAnotherWorkerWhereOneIsKilledFromOutside) {
   AskWorker worker(program());
-  ask_first(worker);   // alone
+  ask_first(worker);                                                                   // alone
   while (!kill_workers()) std::this_thread::sleep_for(std::chrono::milliseconds(1));   // it is being started
   open_gate();
   EXPECT_THAT(told(1), ElementsAre("first"));
