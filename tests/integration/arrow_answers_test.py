@@ -173,7 +173,7 @@ class Answers(unittest.TestCase):
         self.ask(self.kinds, "predict", "a\n1\n", PARQUET, 422)   # as of any form
 
     def test_texts_that_look_like_missing_cells_stay_texts(self):
-        csv = 'a,kind\n' + '1,"NA"\n2,"007"\n' * 10
+        csv = 'a,kind\n' + '1,"NA"\n2,"no 7"\n' * 10
         model = fitted(self.server, csv)
         wanted = self.ask(model, "predict", "a\n1\n2\n", "application/json").json()["values"]
         self.assertEqual(table_of(self.ask(model, "predict", "a\n1\n2\n", STREAM).body, STREAM)["prediction"].to_pylist(), wanted)
