@@ -30,8 +30,8 @@ void add_meta(Rows& rows) {
   add<AdaBoostRegressor>(rows, memory::boosted_copies, {40, 6, 300}, {.host_part = kAnswers, .is_composed = true});
   add<OneVsRestClassifier>(rows, memory::one_vs_rest, {157, 13, 2}, {.host_part = kAnswers, .is_composed = true});
   add<OneVsOneClassifier>(rows, memory::one_vs_one, {135, 9, 8}, {.host_part = kAnswers, .is_composed = true});
-  add<MultiOutputClassifier>(rows, memory::multi_output, {105, 16, 8}, {.host_part = kAnswers, .is_composed = true});
-  add<MultiOutputRegressor>(rows, memory::multi_output, {20, 4, 8}, {.host_part = kAnswers, .is_composed = true});
+  add<MultiOutputClassifier>(rows, memory::multi_output, {110, 16, 18}, {.host_part = kAnswers, .is_composed = true});
+  add<MultiOutputRegressor>(rows, memory::multi_output, {20, 4, 128}, {.host_part = kAnswers, .is_composed = true});
   add<CalibratedClassifierCV>(rows, memory::calibrated, {285, 22, 51}, {.host_part = kAnswers, .is_composed = true});
   add_threshold_classifiers(rows);
   add<TransformedTargetRegressor>(rows, memory::transformed_target, {7, 1, 64},
