@@ -29,7 +29,7 @@ Value scaler() {
 // An iteration that stops at a tolerance keeps what rounding did before: two devices agree to a part of that tolerance
 // alone.
 constexpr double kStopped64 = 1e-5, kStopped32 = 1e-2;
-constexpr double kGap64 = 1e-3;   // of duality gaps, which are as small as the tolerance
+constexpr double kGap64 = 1e-3;   // of multipliers, whose gradients are equal to the tolerance
 // The place of a minimum is known to the root of what the function is known to.
 constexpr double kFlat64 = 1e-6, kFlat32 = 1e-3;
 // In float32 what a matrix that is close to singular, or close eigenvalues, make of its rounding.
@@ -87,13 +87,14 @@ std::vector<Need> needs() {
       {"SVC", kClasses, {}, kGap64, kStopped32},
       {"NuSVC", kClasses, {}, kGap64, kStopped32},
       {"SVR", kValues, {}, kGap64, kStopped32},
-      {"NuSVR", kValues, {}, kGap64, kStopped32},
+      {"NuSVR", kValues, {{"tol", 1e-6}}, kGap64, kStopped32},
       {"OneClassSVM", kClasses, {}, kGap64, kStopped32},
       {"VotingClassifier", kClasses, two_of("Classifier")},
       {"VotingRegressor", kValues, two_of("Regressor")},
       {"StackingClassifier", kClasses, two_of("Classifier"), kStopped64, kStopped32},
       {"StackingRegressor", kValues, two_of("Regressor")},
       {"CalibratedClassifierCV", kClasses, {}, kStopped64, kStopped32},
+      {"MultiOutputClassifier", kCounts, {}, kStopped64, kStopped32},
       {"SelectKBest", kClasses, {{"k", 3}}},
       {"PowerTransformer", kClasses, {}, kFlat64, kFlat32},
       {"KernelRidge", kValues, {}, 1e-9, kIllPosed32},
@@ -130,6 +131,7 @@ std::vector<CheckedJob> estimator_jobs() {
     const auto need = std::ranges::find(all, entry.info.name, &Need::estimator);
     CheckedJob job{.name = entry.info.name,
                    .data = entry.info.kind == "regressor" ? DataKind::kValues : DataKind::kClasses};
+    if (entry.info.family == "multioutput") job.targets = {"y", "x0"};
     if (need == all.end()) {
       job.pipeline = {{entry.info.name, {}}};
     } else {

@@ -19,6 +19,7 @@ struct CheckedJob {
   // How far numbers may differ, relative to the largest of their list. Whole numbers may not.
   double bound64 = 1e-9, bound32 = 1e-4;
   std::vector<std::string> free_signs = {};   // attributes and outputs whose columns may have another sign
+  std::vector<std::string> targets = {};      // of several; empty: y
 };
 
 std::vector<CheckedJob> checked_jobs();
