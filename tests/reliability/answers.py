@@ -97,7 +97,8 @@ def l3(row):
     try:
         job = server.submit(small())
         model = server.call("POST", "/v1/models", b"a file", {"Content-Type": "application/vnd.kedge.model"}).json()["id"]
-        with concurrent.futures.ThreadPoolExecutor(most + 10) as pool:
+        many = 2 * most + 10   # the worker takes up to `most` that have come by its first look; as many wait
+        with concurrent.futures.ThreadPoolExecutor(many) as pool:
             ask = lambda number: server.call("POST", f"/v1/models/{model}/predict", str(number).encode(), {"Content-Type": "text/csv", "Accept": "text/csv"})
             asked = [pool.submit(ask, number) for number in range(30)]
             try:
@@ -112,7 +113,7 @@ def l3(row):
                         break
                 row.expect(not any(one.done() for one in asked), "a prediction was answered already: they did not wait")
                 if not row.found():
-                    asked += [pool.submit(ask, number) for number in range(30, most + 10)]
+                    asked += [pool.submit(ask, number) for number in range(30, many)]
                     refused = wait_for(lambda: (lambda done: done if len(done) >= 9 else None)([one.result() for one in asked if one.done()]), 30, "refusals")
                     row.expect(all(r.status == 429 and int(r.headers["Retry-After"]) > 0 for r in refused), f"beyond the bound: {[r.status for r in refused]}")
             finally:
