@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 packages=(
   g++ cmake ninja-build ccache pkg-config python3 python3-venv curl openssl ca-certificates
-  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev libzstd-dev libbz2-dev zlib1g-dev
+  libboost1.81-dev libssl-dev capnproto libcapnp-dev libcurl4-openssl-dev libsqlite3-dev libisal-dev libzstd-dev libbz2-dev libturbojpeg0-dev zlib1g-dev
   libopenblas-openmp-dev gfortran libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
   libfast-float-dev libre2-dev libutf8proc-dev libpugixml-dev libminizip-dev libgtest-dev libgmock-dev libbenchmark-dev
   openmpi-bin libopenmpi-dev

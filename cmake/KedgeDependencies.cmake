@@ -21,6 +21,7 @@ find_library(KEDGE_ISAL isal REQUIRED)   # inflates three to four times as fast 
 find_path(KEDGE_ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
 find_library(KEDGE_PUGIXML libpugixml.a REQUIRED)   # static: one program reads one provider's XML
 find_library(KEDGE_BZIP2 libbz2.a REQUIRED)   # static: packed texts alone need it
+find_library(KEDGE_TURBOJPEG libturbojpeg.a REQUIRED)   # static: one data set of pictures alone needs it
 find_package(ZLIB REQUIRED)
 find_library(KEDGE_MINIZIP libminizip.a REQUIRED)   # static: the open form of models alone is a ZIP
 find_library(KEDGE_RE2 re2 REQUIRED)   # patterns of column names: neither recursion nor backtracking

@@ -56,6 +56,7 @@ HOMES = {
     "sqlite3": ["server/store", "tests/unit/server_store", "tests/support/power_cut"],
     "isa-l/": ["server/data/inflate", "server/data/mat_file", "server/data/zip_reader", "server/http/compress"],
     "zstd": ["server/data/upload_decoder", "server/http/compress", "tests"],
+    "turbojpeg": ["server/data/picture"],
     "bzlib": ["server/data/upload_decoder", "tests"],
     "openssl/": ["crypto", "server/http", "provisioning/providers/sigv4", "provisioning/providers/google_token", "provisioning/ssh_key",
                  "tests"],

@@ -20,7 +20,7 @@ ARROW_LIBRARIES = "$ORIGIN/../../pyarrow"
 # CUDA's libraries in site-packages/nvidia/cu13/lib, seen from site-packages/kedge_server/lib. The worker looks in ../lib for the backend.
 CUDA_LIBRARIES = "$ORIGIN/../../nvidia/cu13/lib"
 # Debian's packages of what is compiled or linked statically into the programs; auditwheel writes a list of the libraries that it adds.
-COMPILED_IN = ("libboost1.81-dev", "libopenblas-openmp-dev", "libcli11-dev", "libtomlplusplus-dev", "libfast-float-dev", "libpugixml-dev", "libbz2-dev", "libminizip-dev", "libutf8proc-dev")
+COMPILED_IN = ("libboost1.81-dev", "libopenblas-openmp-dev", "libcli11-dev", "libtomlplusplus-dev", "libfast-float-dev", "libpugixml-dev", "libbz2-dev", "libturbojpeg0-dev", "libminizip-dev", "libutf8proc-dev")
 
 
 class CustomBuildHook(BuildHookInterface):

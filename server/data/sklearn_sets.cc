@@ -11,6 +11,7 @@
 
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
+#include "server/data/faces.h"
 #include "server/data/mat_file.h"
 #include "server/data/newsgroups.h"
 #include "server/data/tar_reader.h"
@@ -59,7 +60,7 @@ constexpr std::string_view kKddcup =
 
 // Faces of 64 x 64 pixels, one a column of the matrix and each of them lying on its side; ten of each person. Numbers
 // are those of scikit-learn, float32 from 0 to 1.
-void olivetti_table(std::string_view file, const std::function<void(std::string_view)>& write) {
+void olivetti_table(std::string_view file, std::string_view, const std::function<void(std::string_view)>& write) {
   constexpr std::int64_t kSide = 64, kPixels = kSide * kSide, kFacesOfOne = 10;
   const ByteMatrix faces = byte_matrix_of(file, "faces", "olivettifaces.mat");
   require(faces.rows == kPixels && faces.columns > 0, ErrorCode::kDatasetCorrupt,
@@ -89,7 +90,8 @@ void olivetti_table(std::string_view file, const std::function<void(std::string_
 using Write = std::function<void(std::string_view)>;
 
 // One archive, three tables: fetch_20newsgroups() has the training set by default.
-constexpr SklearnSet newsgroups(std::string_view name, void (*make)(std::string_view file, const Write& write)) {
+constexpr SklearnSet newsgroups(std::string_view name,
+                                void (*make)(std::string_view file, std::string_view, const Write& write)) {
   return {.name = name,
           .address = "/files/5975967",
           .file = "20news-bydate.tar.gz",
@@ -100,12 +102,12 @@ constexpr SklearnSet newsgroups(std::string_view name, void (*make)(std::string_
 }
 
 constexpr std::array kSets{
-    newsgroups("20newsgroups",
-               [](std::string_view file, const Write& write) { newsgroups_table(file, "train", write); }),
-    newsgroups("20newsgroups_all",
-               [](std::string_view file, const Write& write) { newsgroups_table(file, "all", write); }),
-    newsgroups("20newsgroups_test",
-               [](std::string_view file, const Write& write) { newsgroups_table(file, "test", write); }),
+    newsgroups("20newsgroups", [](std::string_view file, std::string_view,
+                                  const Write& write) { newsgroups_table(file, "train", write); }),
+    newsgroups("20newsgroups_all", [](std::string_view file, std::string_view,
+                                      const Write& write) { newsgroups_table(file, "all", write); }),
+    newsgroups("20newsgroups_test", [](std::string_view file, std::string_view,
+                                       const Write& write) { newsgroups_table(file, "test", write); }),
     SklearnSet{.name = "california_housing",
                .address = "/files/5976036",
                .file = "cal_housing.tgz",
@@ -131,6 +133,14 @@ constexpr std::array kSets{
                .sha256 = "3b6c942aa0356c0ca35b7b595a26c89d343652c9db428893e7494f837b274292",
                .member = "",
                .header = kKddcup},
+    SklearnSet{.name = "lfw_people",
+               .address = "/files/5976015",
+               .file = "lfw-funneled.tgz",
+               .sha256 = "b47c8422c8cded889dc5a13418c4bc2abbda121092b3533a83306f90d900100a",
+               .member = "",
+               .header = "",
+               .make = faces_table,
+               .check = check_faces_options},
     SklearnSet{.name = "olivetti_faces",
                .address = "/files/5976027",
                .file = "olivettifaces.mat",
@@ -148,10 +158,7 @@ constexpr std::array kAbsent{
     AbsentSet{
         "20newsgroups_vectorized",
         "it is counts of the words of sklearn://20newsgroups: take that, and CountVectorizer before the estimator"},
-    AbsentSet{"lfw_people",
-              "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
-    AbsentSet{"lfw_pairs",
-              "its pictures are JPEG files, which this server does not decode: upload their pixels, as npz"},
+    AbsentSet{"lfw_pairs", "its rows are two pictures each: upload their pixels, as npz, or take sklearn://lfw_people"},
     AbsentSet{"species_distributions",
               "it is 14 maps and lists of points, no table: upload the maps' values at the points"},
     AbsentSet{"openml",
@@ -225,10 +232,22 @@ std::vector<std::string_view> sklearn_set_names() {
   return names;
 }
 
-const SklearnSet& sklearn_set(const std::string& url) {
-  const std::string name = url.substr(std::min(url.size(), kScheme.size()));
-  const auto found = std::ranges::find(kSets, name, &SklearnSet::name);
-  if (found != kSets.end()) return *found;
+SklearnSet sklearn_set(const std::string& url) {
+  const std::string_view name = std::string_view(url).substr(std::min(url.size(), kScheme.size()));
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  const auto found = std::ranges::find_if(
+      kSets, [&](const SklearnSet& set) { return set.name == (set.check ? name.substr(0, slash) : name); });
+  if (found != kSets.end()) {
+    SklearnSet set = *found;
+    if (slash == name.size()) return set;
+    set.options = name.substr(slash + 1);
+    try {
+      set.check(set.options);
+    } catch (const schema::Error& error) {
+      throw schema::Error(error.code, error.message, "dataset.url.url");
+    }
+    return set;
+  }
   const auto absent = std::ranges::find(kAbsent, name, &AbsentSet::name);
   if (absent != kAbsent.end())
     throw schema::Error(
@@ -247,7 +266,7 @@ const SklearnSet& sklearn_set(const std::string& url) {
 void write_sklearn_table(const SklearnSet& set, std::string_view file, const std::filesystem::path& path,
                          std::int64_t most_bytes) {
   Csv csv(path, set, most_bytes);
-  if (set.make) set.make(file, [&](std::string_view piece) { csv.write(piece); });
+  if (set.make) set.make(file, set.options, [&](std::string_view piece) { csv.write(piece); });
   else if (set.member.empty()) unpack(set, file, [&](std::string_view piece) { csv.write(piece); });
   else write_member(set, file, csv);
   csv.finish();

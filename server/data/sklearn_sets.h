@@ -23,11 +23,16 @@ struct SklearnSet {
   // Makes lines of `member` lines of the table; null: they are.
   std::string (*rewrite)(std::string_view line) = nullptr;
   // Makes the whole table of the file, its header included; null: as above.
-  void (*make)(std::string_view file, const std::function<void(std::string_view)>& write) = nullptr;
+  void (*make)(std::string_view file, std::string_view options,
+               const std::function<void(std::string_view)>& write) = nullptr;
+  // What may follow the name and a slash. Errors of this: kInvalidValue. Null: nothing may.
+  void (*check)(std::string_view options) = nullptr;
+  std::string_view options = {};   // what follows
 };
 
-// Errors: kInvalidValue for a name that is not there, with the nearest.
-const SklearnSet& sklearn_set(const std::string& url);
+// Its options are within the url. Errors: kInvalidValue for a name that is not there, with the nearest, and for wrong
+// options.
+SklearnSet sklearn_set(const std::string& url);
 std::vector<std::string_view> sklearn_set_names();
 
 // The table of the file that came, as CSV. Errors: kDatasetCorrupt for what is not such a file; kInvalidValue beyond

@@ -272,7 +272,7 @@ std::string sklearn_host(const UrlRef& ref, const SourceContext& context) {
 
 // A set of scikit-learn's: one file with a known digest, made a table with names.
 AcquiredDataset acquire_sklearn_set(const UrlRef& ref, const std::string& key, const SourceContext& context) {
-  const SklearnSet& set = sklearn_set(ref.url);
+  const SklearnSet set = sklearn_set(ref.url);
   const std::string host = sklearn_host(ref, context);
   const RemovedFile packed{context.store.temporary_path()};
   const FetchRequest request{.what = std::string(set.file),

@@ -10,6 +10,7 @@
 #include "server/data/mapped_text.h"
 #include "server/data/mat_file.h"
 #include "server/data/sklearn_sets.h"
+#include "tests/unit/server_data/reference_bytes.h"
 #include "tests/unit/server_data/temporary_directory.h"
 
 namespace kedge::server {
@@ -55,13 +56,6 @@ constexpr std::string_view kCompressed =
     "000000789cedcec109c2000c05d05fc1a214c4313a820727e9ad947681aee1308e68c4de3df6d0f7207c9210c82dc9e39db49597aa6b7ece5b"
     "9f7bd25534db6c19a779ad3c7d7775d70f3d00000000000000000000000000000000000000000000000000000000000000000000000000000"
     "01cde6bef07000000807f9e1fa8af862f";
-
-std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes;
-}
 
 std::vector<std::string> table_of(const std::string& file) {
   const TemporaryDirectory directory;

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -13,6 +11,7 @@
 #include "tests/unit/server_data/cache_fixture.h"
 #include "tests/unit/server_data/gzip.h"
 #include "tests/unit/server_data/parsing.h"
+#include "tests/unit/server_data/reference_bytes.h"
 #include "tests/unit/server_data/scripted_server.h"
 
 namespace kedge::server {
@@ -23,13 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 #include "tests/unit/server_data/newsgroups_reference.inc"
-
-std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes;
-}
 
 std::string table_of(const char* url, const std::string& file, std::int64_t most_bytes = 1 << 20) {
   const TemporaryDirectory directory;
@@ -47,19 +39,6 @@ schema::Error refusal(const std::string& file, const char* url = "sklearn://20ne
   }
   ADD_FAILURE() << "the file was read";
   return {ErrorCode::kInternal, ""};
-}
-
-// A file in a tar archive, with the header of V7, which has blanks before its digits and no more behind its kind.
-std::string tar_file(const std::string& name, const std::string& content, char kind = '0') {
-  std::string out(512, '\0');
-  out.replace(0, name.size(), name);
-  std::array<char, 13> size{};
-  std::snprintf(size.data(), size.size(), "%11zo ", content.size());
-  out.replace(124, 12, size.data(), 12);
-  out[156] = kind;
-  out += content;
-  out.resize((out.size() + 511) / 512 * 512, '\0');
-  return out;
 }
 
 TEST(SklearnNewsgroups, AreTheTextsAndGroupsOfScikitLearnInItsOrder) {
