@@ -52,7 +52,7 @@ void send_all(Client& client, std::string_view request) {
 int finished(const Client& client) {
   const std::size_t end = client.in.find("\r\n\r\n");
   if (end == std::string::npos) return 0;
-  const std::size_t field = client.in.find("Content-Length: ");
+  const std::size_t field = std::min(client.in.find("Content-Length: "), client.in.find("content-length: "));
   if (field == std::string::npos || field > end) throw std::runtime_error("an answer has no length");
   const std::size_t length = std::strtoul(client.in.c_str() + field + 16, nullptr, 10);
   return client.in.size() < end + 4 + length ? 0 : std::atoi(client.in.c_str() + 9);

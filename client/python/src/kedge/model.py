@@ -156,7 +156,8 @@ class Models:
         return self._pages(page_size)
 
     def push(self, path: str | os.PathLike[str]) -> Model:
-        """Stores the model in a file: of Kedge, of XGBoost (JSON or UBJSON, as save_model() writes it) or of LightGBM (text). Raises KedgeError, which names
+        """Stores the model in a file: of Kedge, of XGBoost (JSON or UBJSON, as save_model() writes it), LightGBM (text), CatBoost (JSON) or ONNX. upload(kedge.export(model))
+        stores one of scikit-learn. Raises KedgeError, which names
         the place in the file, for what is malformed or of a kind that is not taken."""
         return self.upload(pathlib.Path(path).read_bytes())
 
