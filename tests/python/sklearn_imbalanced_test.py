@@ -9,9 +9,14 @@ import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy import sparse  # noqa: E402
 from sklearn.base import clone  # noqa: E402
+from sklearn.calibration import CalibratedClassifierCV  # noqa: E402
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_validate  # noqa: E402
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score, cross_validate  # noqa: E402
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors  # noqa: E402
+from sklearn.pipeline import FeatureUnion  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 if not importlib.util.find_spec("imblearn"):
@@ -52,6 +57,23 @@ class Imbalanced(WithServer):
                 self.as_here(Pipeline([("scale", StandardScaler()), ("sample", sampler), ("model", KNeighborsClassifier())]))
         self.as_here(make_pipeline(RandomOverSampler(random_state=0), LogisticRegression()), sparse.csr_matrix(self.rows))
 
+    def test_pipelines_inside_of_other_estimators(self):
+        more = make_pipeline(StandardScaler(), SMOTE(random_state=0), KNeighborsClassifier())
+        fewer = make_pipeline(RandomUnderSampler(random_state=0), GaussianNB())
+        for model in (VotingClassifier([("a", more), ("b", fewer), ("c", GaussianNB())], voting="soft"),
+                      StackingClassifier([("a", more), ("b", GaussianNB())], final_estimator=make_pipeline(RandomOverSampler(random_state=0), LogisticRegression())),
+                      CalibratedClassifierCV(more, cv=3), OneVsRestClassifier(more), OneVsOneClassifier(fewer)):
+            with self.subTest(type(model).__name__):
+                self.as_here(model)
+
+    def test_bagging_of_pipelines(self):
+        """scikit-learn gives each copy of a pipeline seeds of its own, the server gives them the pipeline's."""
+        model = BaggingClassifier(make_pipeline(StandardScaler(), SMOTE(random_state=0), LogisticRegression()), n_estimators=30, random_state=0)
+        before = self.n_jobs()
+        mine = self.call("cross_val_score", model, self.rows, self.labels, cv=CV, scoring="balanced_accuracy")
+        self.assertEqual(self.n_jobs(), before + 1)
+        np.testing.assert_allclose(mine, cross_val_score(model, self.rows, self.labels, cv=CV, scoring="balanced_accuracy"), atol=0.03)
+
     def test_a_search(self):
         """One job, and the best pipeline is fitted by imbalanced-learn here."""
         model = make_pipeline(StandardScaler(), SMOTE(random_state=0), KNeighborsClassifier())
@@ -75,10 +97,14 @@ class Imbalanced(WithServer):
                                 ("k_neighbors is", SMOTE(k_neighbors=NearestNeighbors(n_neighbors=4), random_state=0)),
                                 ("sampling_strategy is", RandomUnderSampler(sampling_strategy=lambda y: {"b": 60}, random_state=0))):
             self.stays(reason, "cross_val_score", make_pipeline(sampler, KNeighborsClassifier()), self.rows, self.labels, cv=CV)
+        numbered = make_pipeline(RandomUnderSampler(sampling_strategy={1: 60}, random_state=0), GaussianNB())   # as a vote numbers the labels
+        self.stays("sampling_strategy names classes, and the part", "cross_val_score", VotingClassifier([("a", numbered)]), self.rows, self.labels, cv=CV)
 
     def test_what_imbalanced_learn_refuses_is_its_own_error(self):
         weighted = {"params": {"logisticregression__sample_weight": np.ones(220)}}
+        union = FeatureUnion([("fewer", make_pipeline(RandomUnderSampler(random_state=0), StandardScaler()))])
         for reason, sampler, more in (("sampling_strategy is not a number of rows for some classes", SMOTE(sampling_strategy={"d": 90}), {}),
+                                      ("RandomUnderSampler resamples rows of a part whose rows stay", union, {}),
                                       ("sample_weight is of rows that imbalanced-learn resamples", RandomOverSampler(random_state=0), weighted)):
             model = make_pipeline(sampler, LogisticRegression())
             with self.assertWarnsRegex(kedge.sklearn.NotSent, reason), self.assertRaises(ValueError):

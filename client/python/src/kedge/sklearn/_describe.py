@@ -145,11 +145,11 @@ class Describer:
 
     def _composed(self, estimator: Any, params: dict[str, Any], is_head: bool) -> dict[str, Any]:
         if type(estimator) is FeatureUnion:
-            return {"transformer_list": [{"name": name, "transformer": self._part(part, is_head)} for name, part in params["transformer_list"]]}
+            return {"transformer_list": [{"name": name, "transformer": self._transformer(part, is_head)} for name, part in params["transformer_list"]]}
         if type(estimator) is ColumnTransformer:
-            parts = [{"name": name, "transformer": self._part(part, False), "columns": self._columns(columns, is_head)}
+            parts = [{"name": name, "transformer": self._transformer(part, False), "columns": self._columns(columns, is_head)}
                      for name, part, columns in params["transformers"]]
-            return {"transformers": parts, "remainder": self._part(params["remainder"], False)}
+            return {"transformers": parts, "remainder": self._transformer(params["remainder"], False)}
         composed: dict[str, Any] = {}
         if isinstance(params.get("estimators"), list):   # of votes and stacks
             composed["estimators"] = [{"name": name, "estimator": self._part(part, is_head)} for name, part in params["estimators"]]
@@ -158,14 +158,23 @@ class Describer:
                 composed[parameter] = self._part(params[parameter], is_head and parameter == "estimator")
         return composed
 
+    def _transformer(self, part: Any, is_head: bool) -> Any:
+        """A part beside others, which keeps the rows that it gets."""
+        if (sampler := next(filter(is_sampler, leaves(part)), None)) is not None:
+            raise Stays(f"{type(sampler).__name__} resamples rows of a part whose rows stay")
+        return self._part(part, is_head)
+
     def _part(self, part: Any, is_head: bool) -> Any:
+        """What an estimator fits in its own fit. A pipeline that stands for a classifier may resample the rows of each fit."""
         if isinstance(part, str):
             return part
         self._depth += 1
         try:
-            if type(part) is not Pipeline:
+            if not is_pipeline(part):
                 return self._step(part, is_head)
             self._check(part)
+            if getattr(part, "transform_input", None) is not None:
+                raise Stays("Pipeline: transform_input is set")
             steps = [step for _, step in part.steps if step not in PASSED]
             return [self._step(step, is_head and i == 0) for i, step in enumerate(steps)] or "passthrough"
         finally:
@@ -182,6 +191,8 @@ class Describer:
 
     def _rows_by_class(self, owner: str, rows: dict[Any, Any]) -> dict[str, int]:
         """sampling_strategy by the server's names. Raises Stays."""
+        if self._depth:   # a vote numbers the labels before its parts see them, one-vs-rest has two
+            raise Stays(f"{owner}: sampling_strategy names classes, and the part of another estimator may see others")
         places = {} if self._classes is None else {label: i for i, label in enumerate(self._classes.tolist())}
         if set(rows) - set(places) or not all(isinstance(one, (int, np.integer)) for one in rows.values()):
             raise Stays(f"{owner}: sampling_strategy is not a number of rows for some classes of y")
