@@ -20,8 +20,9 @@ from ._describe import Describer, Seeds, Step, is_sampler, leaves
 from ._folds import Cut, cuts_of
 from ._jobs import cancel, run_all, size_of
 from ._lines import line_of
+from ._outputs import fits_columns, target_of
 from ._scoring import names_of
-from ._table import Table, Target, weights_of
+from ._table import Table, Target, Targets, weights_of
 from ._words import warn_as_scikit_learn
 
 Array = np.ndarray[Any, Any]
@@ -100,7 +101,7 @@ class Plan:
     """A batch as jobs."""
 
     table: Table
-    target: Target
+    target: Target | Targets
     weights: Array | None
     pipeline: list[Step]
     parts: list[Part]
@@ -133,10 +134,10 @@ def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
     weights, first = _check_plain(fits), fits[0]
     places, folds = _places(fits)
     candidates = [fit["parameters"] for fit, (_, fold) in zip(fits, places) if fold == 0]
-    table, target = Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
+    table, target = Table(first["X"]), target_of(first["estimator"], first["y"])
     names = names_of(first["scorer"], first["estimator"], remote, target)
     cuts = cuts_of(cv, first["y"], folds, table.n_rows, has_groups=table.sparse is None)
-    if any(cut.rows is not None and len(np.unique(target.values[cut.rows])) < len(target.classes) for cut in cuts if target.classes is not None):
+    if any(cut.rows is not None and target.lacks_class(cut.rows) for cut in cuts):
         raise FitsAlone("the rows of a fold lack a class")
     more = {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
     describer = Describer(remote, table, Seeds(advances=False), target.classes)
@@ -256,7 +257,10 @@ def _predictions(call: Call, batch: Batch) -> list[Any]:
         raise FitsAlone(f"models of the server have no {first['method']}")
     if first["method"] == "decision_function" and any(getattr(leaf, "decision_function_shape", "") == "ovo" for leaf in leaves(first["estimator"])):
         raise FitsAlone("models of the server have no decision_function with a column for each two classes")
-    estimator, table, target = first["estimator"], Table(first["X"]), Target(first["y"], is_classifier(first["estimator"]))
+    estimator, table = first["estimator"], Table(first["X"])
+    if fits_columns(estimator):
+        raise FitsAlone("y has several columns")
+    target = Target(first["y"], is_classifier(estimator))
     if table.matrix is None:
         raise Stays("rows with texts, or sparse ones, cannot be sent to a model of a fold")
     pipeline = Describer(call.settings.remote, table, Seeds(advances=False), target.classes).pipeline(estimator)

@@ -11,9 +11,9 @@ from sklearn.utils import column_or_1d
 
 from ..errors import KedgeError
 from ..tasks import Task
-from . import _boosting, _cells, _clusters, _kinds
+from . import _boosting, _cells, _clusters, _kinds, _outputs
 from ._answer import Answer, Fitted, Plan
-from ._decide import Call, Remote, Settings, Stays
+from ._decide import Call, Remote, Settings, Stays, log
 from ._describe import RELEASE, Describer, Seeds, is_pipeline
 from ._jobs import run, size_of
 from ._kinds import CHEAP, LOCAL
@@ -178,6 +178,7 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     **dict.fromkeys(("AdaBoostClassifier", "AdaBoostRegressor"), _boosting.ada),
     **dict.fromkeys(("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"), _boosting.hist),
     "IsolationForest": _boosting.isolation,
+    **dict.fromkeys(_outputs.NAMES, lambda answer: _outputs.filled(answer, _attributes)),
 }
 SEARCHES = (_kinds.selected_by_estimator, _kinds.sequentially_selected)   # many fits in one
 OF_TREES = (_tree, _forest, _boosting.gradient, _boosting.ada, _boosting.isolation)   # they read X as float32
@@ -196,6 +197,8 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     check_backend()
     if name not in FILLED:
         raise Stays(LOCAL.get(name) or (f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}"))
+    if name in _outputs.NAMES:
+        return _outputs.plan_of(plan, remote, estimator, X, y, sample_weight)
     is_of_trees = FILLED[name] in OF_TREES
     table = Table(X).as_float32() if is_of_trees else Table(X)
     if FILLED[name] is _boosting.ada:   # its weights are doubles, though its trees read X as float32
@@ -280,6 +283,16 @@ def is_heavy(name: str) -> bool:
     return FILLED.get(name) in (_forest, *SEARCHES)
 
 
+def goes_by_parts(estimator: Any) -> bool:
+    """Whether its parts are fitted one by one, each where it can run, where they cannot be one job."""
+    return type(estimator).__name__ in _outputs.NAMES
+
+
+def weighed(estimator: Any) -> str:
+    """The name of what a fit fits, by which a policy judges whether it is worth sending."""
+    return type(estimator.estimator if goes_by_parts(estimator) else estimator).__name__
+
+
 def reasons(name: str) -> dict[str, str]:
     """By family, why a fit is not worth sending. Selectors that fit an estimator again and again are none of their family."""
     return {} if FILLED.get(name) in SEARCHES else CHEAP
@@ -298,7 +311,7 @@ def check_alone(settings: Settings, fit: dict[str, Any], size: int, reason: Stay
     if (fit["parameters"] if "parameters" in fit else None):
         estimator = clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in fit["parameters"].items()})
     last = estimator.steps[-1][1] if is_pipeline(estimator) else estimator
-    name, settings = type(last).__name__, settings.for_fits()
+    name, settings = weighed(last), settings.for_fits()
     if name not in FILLED or not type(last).__module__.startswith("sklearn.") or settings.remote.family(name) in reasons(name):
         raise reason
     try:
@@ -310,8 +323,8 @@ def check_alone(settings: Settings, fit: dict[str, Any], size: int, reason: Stay
 def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
     """Whether the estimator is fitted now, by the server."""
     settings = call.settings
-    name, size, by_policy = type(estimator).__name__, size_of(X), True
-    what = f"{name}.fit"
+    name, size, by_policy = weighed(estimator), size_of(X), True
+    what = f"{type(estimator).__name__}.fit"
     try:
         settings.check_policy(size, is_heavy(name))
         settings.check_family(name, reasons(name))
@@ -328,13 +341,16 @@ def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
             finally:   # the object has all of it
                 model.remove()
     except (Stays, KedgeError) as error:
-        settings.kept(what, size, error, by_policy, raises=call.estimator is estimator)
+        if goes_by_parts(estimator) and isinstance(error, Stays):
+            log.info("%s: part by part, %s", what, error)
+        else:
+            settings.kept(what, size, error, by_policy, raises=call.estimator is estimator)
         return False
     settings.sent(what, [job])
     estimator.__dict__.pop("feature_names_in_", None)
     vars(estimator).update(attributes)
     warn_of_parameters(estimator)
-    warn_as_scikit_learn(result.warnings, estimator)
+    warn_as_scikit_learn(result.warnings, estimator.estimator if goes_by_parts(estimator) else estimator)
     return True
 
 

@@ -32,7 +32,7 @@ is_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("kedge_sklearn_
 
 # Where scikit-learn has the estimators of the catalogue; those of compose and pipeline are made of others.
 PACKAGES = ("cluster", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis", "dummy", "ensemble", "feature_selection", "impute",
-            "kernel_approximation", "kernel_ridge", "linear_model", "manifold", "mixture", "naive_bayes", "neighbors", "neural_network", "preprocessing",
+            "kernel_approximation", "kernel_ridge", "linear_model", "manifold", "mixture", "multioutput", "naive_bayes", "neighbors", "neural_network", "preprocessing",
             "random_projection", "svm", "tree")
 
 
@@ -210,12 +210,16 @@ def _wrapped(class_: type[Any], name: str, method: Any) -> Any:
         begun, settings, what = time.perf_counter(), call.settings, f"{class_.__name__}.fit"
         X, more = given.pop("X"), {**given.pop("fit_params", {}), **given}
         more.pop("self")
+        if _fill.goes_by_parts(self) and "Y" in more:   # as some call it
+            more["y"] = more.pop("Y")
         token = is_inside.set(True)   # what a fit here fits is not sent
         try:
             if name == "fit_transform" and class_.__name__ in OTHERWISE:
                 settings.kept(what, size_of(X), Stays(OTHERWISE[class_.__name__]))
                 return method(self, *arguments, **named)
             if not _fill.fit(call, self, X, **more):
+                if _fill.goes_by_parts(self):
+                    is_inside.set(False)
                 found = method(self, *arguments, **named)
                 settings.took(what, False, begun)
                 return found

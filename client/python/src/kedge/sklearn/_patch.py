@@ -18,6 +18,7 @@ from ._decide import Call, Decision, FitsAlone, Settings, Stays
 from ._describe import PASSED, is_pipeline
 from ._hook import hook
 from ._jobs import size_of
+from ._kinds import BY_PARTS
 from ._profile import Profile
 
 THRESHOLD = 1 << 20   # bytes of X
@@ -69,9 +70,13 @@ def _explained(settings: Settings, estimator: Any, X: Any, y: Any) -> Decision:
             return Decision(True, f"{len(fits)} fits one by one, for {reason}")
         said = "one job" if len(parts) == 1 else f"{len(parts)} jobs"
         return Decision(True, f"{said}, {parts[0].task.name}, of {len(fits)} fits")
-    settings.check_policy(size_of(X), _fill.is_heavy(type(estimator).__name__))
-    settings.check_family(type(estimator).__name__, _fill.reasons(type(estimator).__name__))
-    _fill.plan(settings.remote, estimator, X, y)
+    name = _fill.weighed(estimator)
+    settings.check_policy(size_of(X), _fill.is_heavy(name))
+    settings.check_family(name, _fill.reasons(name))
+    try:
+        _fill.plan(settings.remote, estimator, X, y)
+    except Stays as reason:
+        raise Stays(f"{reason}; {BY_PARTS}") if _fill.goes_by_parts(estimator) else reason from None
     return Decision(True, f"one job, fit{_fill.note(estimator)}")
 
 

@@ -9,21 +9,33 @@ from sklearn.metrics._scorer import _MultimetricScorer, _PassthroughScorer
 
 from ._decide import FitsAlone, Remote
 from ._describe import leaves
-from ._table import Target
+from ._table import Target, Targets
 
 # Scorers that count the label 1 as positive.
 POSITIVE = frozenset({"f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score", "d2_brier_score", "positive_likelihood_ratio",
                       "neg_negative_likelihood_ratio"})
 
 
-def names_of(scorer: Any, estimator: Any, remote: Remote, target: Target) -> dict[str, str]:
+def names_of(scorer: Any, estimator: Any, remote: Remote, target: Target | Targets) -> dict[str, str]:
     """The server's name of each scorer by the caller's; of a single one by "". Raises FitsAlone: scikit-learn can score here."""
     scorers = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer if isinstance(scorer, dict) else {"": scorer}
     names = {name: _name_of(one, estimator, remote) for name, one in scorers.items()}
+    if isinstance(target, Targets):
+        _check_columns(scorers, names, target)
     for name in names.values():
         if name in POSITIVE and not target.says_positive:
             raise FitsAlone(f"scorer '{name}' counts the label 1, and the labels are not 0 and 1")
     return names
+
+
+def _check_columns(scorers: dict[str, Any], names: dict[str, str], target: Targets) -> None:
+    """Raises FitsAlone. Of labels in several columns the server has the share of rows in which all are right. That is score() of them, and a scorer where
+    they are zeros and ones."""
+    if target.columns[0].classes is None:
+        return
+    for name, scorer in scorers.items():
+        if not isinstance(scorer, _PassthroughScorer) and not (names[name] == "accuracy" and target.is_indicator):
+            raise FitsAlone(f"the server has no scorer '{names[name]}' of several columns of labels")
 
 
 def _name_of(scorer: Any, estimator: Any, remote: Remote) -> str:

@@ -5,6 +5,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
 from sklearn.utils.multiclass import type_of_target
 
 from .. import data
@@ -126,10 +127,31 @@ class Table:
             self.matrix, self.columns = np.column_stack(self.columns), []
 
     def dataset(self, session: Session, y: Array, groups: Array | None = None, weights: Array | None = None) -> Dataset:
-        """Uploads. y, groups and weights: numbers, one for each row."""
+        """Uploads. y, groups and weights: numbers, one for each row; a y of several columns is that many targets."""
         if any(part is not None and len(part) != self.n_rows for part in (y, groups, weights)):
             raise Stays("X and y have different numbers of rows")
-        extra = {"y": y, "groups": groups, "sample_weight": weights}
+        if y.ndim == 2:
+            return self._beside(y)._uploaded(session, {"groups": groups, "sample_weight": weights}).select(dtype=self.dtype, targets=self._names_behind(y.shape[1]))
+        return self._uploaded(session, {"y": y, "groups": groups, "sample_weight": weights})
+
+    def _beside(self, more: Array) -> Table:
+        """With further columns, which are numbers."""
+        whole = copy.copy(self)
+        if self.documents is not None:
+            raise Stays("X holds texts beside several targets")
+        if self.sparse is not None:
+            whole.sparse = hstack([self.sparse, csr_matrix(more)], format="csr")
+        elif self.matrix is not None:
+            whole.matrix = np.column_stack([self.matrix, more])
+        else:
+            whole.columns = [*self.columns, *more.T]
+        return whole
+
+    def _names_behind(self, n: int) -> list[str]:
+        """What the server calls the columns behind those of X."""
+        return [f"{'' if self.sparse is not None else 'x'}{self.n_columns + i}" for i in range(n)]
+
+    def _uploaded(self, session: Session, extra: dict[str, Array | None]) -> Dataset:
         if self.documents is not None:
             return session.content(upload_of_texts(self.documents, extra)).select(dtype=self.dtype)
         whole = self.sparse if self.sparse is not None else self.matrix
@@ -185,7 +207,7 @@ class Target:
     def __init__(self, y: Any, is_classifier: bool) -> None:
         values = np.asarray(y)
         if values.ndim != 1:
-            raise Stays(f"y has {values.ndim} dimensions")
+            raise Stays(f"y has {values.ndim} dimensions, and the server fits several targets with MultiOutputClassifier and MultiOutputRegressor")
         self.classes: Array | None = None
         if not is_classifier:
             _check_numbers(values, "y")
@@ -206,6 +228,30 @@ class Target:
     def says_positive(self) -> bool:
         """Whether the greater of two labels is 1, which scorers such as f1 count."""
         return self.classes is None or (len(self.classes) == 2 and self.classes[1] == 1 and self.classes.dtype.kind in "biuf")
+
+    def lacks_class(self, rows: Array) -> bool:
+        """Whether these rows have not all classes."""
+        return self.classes is not None and len(np.unique(self.values[rows])) < len(self.classes)
+
+
+class Targets:
+    """y of several columns, each one a target. `values`: of shape (rows, columns); `columns`: each as it is alone."""
+
+    classes = None   # of all together
+    says_positive = False
+
+    def __init__(self, y: Any, is_classifier: bool) -> None:
+        if hasattr(y, "tocsr"):
+            raise Stays("y is sparse")
+        values = np.asarray(y)
+        if values.ndim != 2 or values.shape[1] < 2:
+            raise Stays(f"y has {values.ndim} dimensions" if values.ndim != 2 else "y has one column, and several targets are two or more")
+        self.columns = [Target(column, is_classifier) for column in values.T]
+        self.values = np.column_stack([column.values for column in self.columns])
+        self.is_indicator = is_classifier and type_of_target(values) == "multilabel-indicator"   # of which scikit-learn has scores
+
+    def lacks_class(self, rows: Array) -> bool:
+        return any(column.lacks_class(rows) for column in self.columns)
 
 
 def weights_of(sample_weight: Any) -> Any:
