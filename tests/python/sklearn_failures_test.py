@@ -3,6 +3,11 @@ import concurrent.futures
 import io
 import json
 import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -11,10 +16,11 @@ import zipfile
 from unittest import mock
 
 from sklearn_case import WithServer, quietly
-from kedge_server import Kedged, wait_for
+from kedge_server import FINAL, ROOT, Kedged, wait_for
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 from kedge import _http  # noqa: E402
+from kedge.sklearn import _jobs  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_iris  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
@@ -73,6 +79,64 @@ class BadTimes(unittest.TestCase):
         for fallback in ("warn", "silent"):
             with mock.patch.object(type(session), "info", side_effect=wrong), self.assertRaises(kedge.ConnectionFailed):
                 kedge.sklearn.fit(Ridge(), self.X, self.y, session=session, fallback=fallback)
+
+
+LEFT = """
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import learning_curve
+
+X, y = load_iris(return_X_y=True)
+forest = RandomForestClassifier(100_000, random_state=0)
+try:
+    {work}
+except KeyboardInterrupt:
+    print("the script has it")
+    raise
+"""
+
+
+class CtrlC(WithServer):
+    def leave(self, work, n_jobs):
+        """A script under `python -m kedge` that is interrupted while its jobs run: what it has written, and the jobs."""
+        script = pathlib.Path(self.folder.name) / "left.py"
+        script.write_text(LEFT.format(work=work))
+        before = {job["id"] for job in self.session.jobs()}
+        sources = {} if os.environ.get("KEDGE_INSTALLED") else {"PYTHONPATH": str(ROOT / "client" / "python" / "src")}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kedge", "--policy", "always", "--fallback", "raise", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **sources, "KEDGE_URL": self.server.url},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))   # a test in the background inherits that it is ignored
+        self.addCleanup(process.kill)
+
+        def begun():
+            jobs = [job for job in self.session.jobs() if job["id"] not in before]
+            return len(jobs) == n_jobs and any(job["state"] == "running" for job in jobs) and [job["id"] for job in jobs]
+
+        jobs = wait_for(begun, 60, "the jobs' begin")
+        self.addCleanup(lambda: _jobs.cancel([self.session.job(job) for job in jobs]))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(out, "the script has it\n")
+        self.assertEqual(process.returncode, -signal.SIGINT, err)
+        self.assertRegex(err, r"\nKeyboardInterrupt\n$")
+        return err, jobs
+
+    def test_a_fit_goes_on_and_the_message_says_where(self):
+        err, [job] = self.leave("forest.fit(X, y)", 1)
+        self.assertIn(f"{job} goes on; kedge.connect({self.server.url!r}).job({job!r}) finds it, and its cancel() ends it", err)
+        left = self.session.job(job)
+        self.assertEqual(left.status()["state"], "running")
+        left.cancel()
+        self.assertEqual(left.wait(30)["state"], "cancelled")
+
+    def test_so_do_several_jobs(self):
+        err, jobs = self.leave("learning_curve(forest, X, y, train_sizes=[60, 90], cv=3, shuffle=True, random_state=0)", 6)
+        self.assertIn(" goes on; ", err)
+        self.assertIn("so do ", err)
+        for job in jobs:
+            self.assertIn(job, err)
+            self.assertNotIn(self.session.job(job).status()["state"], FINAL)
 
 
 class BadInput(WithServer):

@@ -45,13 +45,17 @@ def _follow(job: Job, on_event: OnEvent) -> None:
 
 
 def run_all(session: Session, jobs: list[Job], on_event: OnEvent | None = None) -> list[Result]:
-    """Waits for all. Where one fails, the others are cancelled."""
+    """Waits for all. Where one fails, the others are cancelled; after Ctrl-C they go on."""
     results: list[Result] = []
     try:
         for job in jobs:
             results.append(run(session, job, on_event))
     except KedgeError:
         cancel(jobs[len(results) + 1:])
+        raise
+    except KeyboardInterrupt:
+        if others := jobs[len(results) + 1:]:
+            log.warning("so do %s", ", ".join(job.id for job in others))
         raise
     return results
 
