@@ -295,7 +295,7 @@ differential() {
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/estimators/pipelines.py
 }
 
-# sklearn [VERSION | --part N/M]: scikit-learn's own checks of estimators and tests of 27 modules, with kedge.sklearn patched in; or a part of the tests.
+# sklearn [VERSION | --part N/M]: scikit-learn's own checks of estimators and tests of 28 modules, with kedge.sklearn patched in; or a part of the tests.
 sklearn() {
   local venv part=()
   if [ "${1:-}" = --part ]; then part=("$1" "$2"); shift 2; fi
@@ -306,7 +306,7 @@ sklearn() {
     KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/estimator_checks.py
   fi
   [ $# -eq 0 ] || return 0   # the names of tests that are expected to fail are those of one version
-  say "scikit-learn's own tests of 27 modules, with its fits on a server ${part[*]}"
+  say "scikit-learn's own tests of 28 modules, with its fits on a server ${part[*]}"
   KEDGE_BIN=$PWD/build/dev/bin "$venv/bin/python" tests/python/sklearn_tests.py "${part[@]}"
 }
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of 27 modules with its fits on a real server: sklearn_tests.yaml names the modules and the tests that are expected to fail.
+"""scikit-learn's own tests of 28 modules with its fits on a real server: sklearn_tests.yaml names the modules and the tests that are expected to fail.
 
     KEDGE_BIN=build/dev/bin python tests/python/sklearn_tests.py [--part N/M] [MODULE...]
 
