@@ -13,7 +13,7 @@ import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import scipy.sparse  # noqa: E402
 from joblib._parallel_backends import SequentialBackend  # noqa: E402
-from kedge.sklearn import _fill, _kinds  # noqa: E402
+from kedge.sklearn import _fill, _kinds, _outputs  # noqa: E402
 from kedge.sklearn._words import warn_of_parameters  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, FeatureAgglomeration, MeanShift  # noqa: E402
@@ -165,7 +165,7 @@ class Said(Case):
             if name not in classes:   # of a newer scikit-learn
                 continue
             with self.subTest(name):
-                model = classes[name](**({"estimator": Ridge()} if name in _kinds.OF_ESTIMATORS else {}))
+                model = classes[name](**({"estimator": Ridge()} if name in _kinds.OF_ESTIMATORS | _outputs.NAMES else {}))
                 before = vars(model).copy()
                 self.assertEqual(self.said(Warning, warn_of_parameters, model), [])
                 self.assertEqual(vars(model), before)

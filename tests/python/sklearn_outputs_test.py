@@ -2,7 +2,7 @@
 import pickle
 import unittest
 
-from sklearn_case import ITERATIVE, WithServer, quietly
+from sklearn_case import ITERATIVE, RELEASE, WithServer, quietly
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 from kedge.sklearn import _outputs  # noqa: E402
@@ -90,6 +90,11 @@ class SeveralTargets(WithServer):
     def test_an_end_before_convergence_is_said_in_scikit_learns_words(self):
         with self.assertWarnsRegex(ConvergenceWarning, "lbfgs failed to converge"):
             self.call("fit", MultiOutputClassifier(LogisticRegression(max_iter=1)), self.rows, self.labels)
+
+    @unittest.skipIf(RELEASE < (1, 8), "n_jobs is deprecated since 1.8")
+    def test_what_scikit_learn_says_of_parameters_inside_is_said(self):
+        with self.assertWarnsRegex(FutureWarning, "'n_jobs' has no effect"):
+            self.call("fit", MultiOutputClassifier(LogisticRegression(n_jobs=1)), self.rows, self.labels)
 
     def test_cross_validation(self):
         inside = MultiOutputRegressor(make_pipeline(StandardScaler(), Ridge()))

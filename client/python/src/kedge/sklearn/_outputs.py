@@ -14,6 +14,7 @@ from ._answer import Answer, Fitted, Plan, Stored
 from ._decide import Remote, Stays
 from ._describe import Describer, Seeds, is_pipeline, leaves
 from ._table import Target, Targets, weights_of
+from ._words import warn_of_parameters
 
 NAMES = frozenset({"MultiOutputClassifier", "MultiOutputRegressor"})
 FIRST = ("classes", "n_features", "width")   # members with which the part of a column begins
@@ -83,5 +84,6 @@ def filled(answer: Answer, attributes_of: Callable[[Answer], Fitted]) -> Fitted:
     for plan, one, part in zip(plans, fitted, _parts(answer.model, len(plans)), strict=True):
         estimator = clone(answer.estimator.estimator)
         vars(estimator).update(attributes_of(Answer(estimator, one, plan, part)))
+        warn_of_parameters(estimator)
         estimators.append(estimator)
     return {"estimators_": estimators, **({"classes_": [one.classes_ for one in estimators]} if is_classifier(answer.estimator) else {})}
