@@ -2,9 +2,11 @@
 #include "engine/comm/mpi_plugin.h"
 
 #include <mpi.h>
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -13,7 +15,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 28;   // elements of one call, whose counts are of 32 bits
-constexpr int kAllToAllTag = 1;
+constexpr int kAllToAllTag = 1, kGreetingTag = 2;
 
 int said(int code, MpiMessage* message) {
   if (code == MPI_SUCCESS) return 0;
@@ -24,27 +26,60 @@ int said(int code, MpiMessage* message) {
   return 1;
 }
 
-// MPI's own waits use a core each until the slowest rank is there. This one tries for as long as a short collective
-// takes, and then more and more seldom.
-int wait_all(std::vector<MPI_Request>& requests, MpiMessage* message) {
-  constexpr int kBusyTries = 2000;
-  constexpr long kLongestPause = 1'000'000;   // ns
-  long pause = 20'000;
-  for (int tries = 0;; ++tries) {
+// MPI's own waits use a core each until the slowest rank is there. This one looks for a moment without a pause. Then it
+// gives its core away between two looks, because the awaited rank may need that core. At last it sleeps for an eighth
+// of the time that it has waited, at most 1 ms. MPI moves bytes only while ranks look, so that the middle part is
+// longer for a transfer of many bytes: as long as one over a slow line takes.
+class Pauses {
+ public:
+  explicit Pauses(std::int64_t bytes) : yielding_(kYielding + std::chrono::nanoseconds(bytes * kSlowByte)) {}
+
+  void pause() {
+    const std::chrono::nanoseconds waited = Clock::now() - begin_;
+    if (waited < kBusy) return;
+    if (waited < yielding_) {
+      ::sched_yield();
+      return;
+    }
+    const std::chrono::nanoseconds time = std::min<std::chrono::nanoseconds>(waited / 8, kLongest);
+    const timespec length{.tv_sec = 0, .tv_nsec = static_cast<long>(time.count())};
+    ::nanosleep(&length, nullptr);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds kBusy{1}, kYielding{500};
+  static constexpr std::chrono::milliseconds kLongest{1};
+  static constexpr std::int64_t kSlowByte = 20;   // ns: 0.05 GB/s
+  const Clock::time_point begin_ = Clock::now();
+  const std::chrono::nanoseconds yielding_;
+};
+
+// `bytes`: what is on the way, at most.
+int wait_all(std::vector<MPI_Request>& requests, std::int64_t bytes, MpiMessage* message) {
+  for (Pauses pauses(bytes);; pauses.pause()) {
     int done = 0;
     if (said(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), message))
       return 1;
     if (done) return 0;
-    if (tries < kBusyTries) continue;
-    const timespec time{.tv_sec = 0, .tv_nsec = pause};
-    ::nanosleep(&time, nullptr);
-    pause = std::min(pause * 2, kLongestPause);
   }
 }
 
-int wait(MPI_Request request, MpiMessage* message) {
+int wait(MPI_Request request, std::int64_t bytes, MpiMessage* message) {
   std::vector<MPI_Request> one{request};
-  return wait_all(one, message);
+  return wait_all(one, bytes, message);
+}
+
+// Before a long transfer the ranks meet. Else those that are early would sleep between their looks by the time that the
+// last one comes, and the transfer would go at the pace of their looks.
+bool is_long(std::int64_t bytes) {
+  return bytes > (std::int64_t{1} << 16);
+}
+
+int meet_before(std::int64_t bytes, MpiMessage* message) {
+  if (!is_long(bytes)) return 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  return said(MPI_Ibarrier(MPI_COMM_WORLD, &request), message) ? 1 : wait(request, 0, message);
 }
 
 int open(MpiMessage* message) {
@@ -80,12 +115,14 @@ void library(MpiMessage* message) {
 template <class T>
 int reduce(T* values, std::int64_t n, MPI_Datatype type, MpiReduction op, MpiMessage* message) {
   const MPI_Op mpi_op = op == kMpiSum ? MPI_SUM : op == kMpiMin ? MPI_MIN : MPI_MAX;
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
+  if (meet_before(n * kSize, message)) return 1;
   for (std::int64_t begin = 0; begin < n; begin += kMost) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int count = static_cast<int>(std::min(kMost, n - begin));
     if (said(MPI_Iallreduce(MPI_IN_PLACE, values + begin, count, type, mpi_op, MPI_COMM_WORLD, &request), message))
       return 1;
-    if (wait(request, message)) return 1;
+    if (wait(request, count * kSize, message)) return 1;
   }
   return 0;
 }
@@ -99,12 +136,13 @@ int reduce_doubles(double* values, std::int64_t n, MpiReduction op, MpiMessage* 
 }
 
 int broadcast(void* bytes, std::int64_t n, int root, MpiMessage* message) {
+  if (meet_before(n, message)) return 1;
   for (std::int64_t begin = 0; begin < n; begin += kMost) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int count = static_cast<int>(std::min(kMost, n - begin));
     if (said(MPI_Ibcast(static_cast<char*>(bytes) + begin, count, MPI_BYTE, root, MPI_COMM_WORLD, &request), message))
       return 1;
-    if (wait(request, message)) return 1;
+    if (wait(request, count, message)) return 1;
   }
   return 0;
 }
@@ -117,10 +155,11 @@ int all_gather(const void* mine, void* all, const std::int64_t* sizes, MpiMessag
     begins.push_back(static_cast<int>(total));
   }
   if (total <= kMost) {
+    if (meet_before(total, message)) return 1;
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = MPI_Iallgatherv(mine, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all, counts.data(),
                                      begins.data(), MPI_BYTE, MPI_COMM_WORLD, &request);
-    return said(code, message) ? 1 : wait(request, message);
+    return said(code, message) ? 1 : wait(request, total, message);
   }
   char* to = static_cast<char*>(all);
   for (int r = 0; r < size(); to += sizes[r++]) {
@@ -130,9 +169,24 @@ int all_gather(const void* mine, void* all, const std::int64_t* sizes, MpiMessag
   return 0;
 }
 
+// As meet_before(), of the pairs that have much to send to each other. Both ranks of a pair know the sizes.
+int greet_before(const std::int64_t* out_sizes, const std::int64_t* in_sizes, MpiMessage* message) {
+  std::vector<MPI_Request> requests;
+  for (int r = 0; r < size(); ++r) {
+    if (!is_long(out_sizes[r] + in_sizes[r])) continue;
+    if (said(MPI_Irecv(nullptr, 0, MPI_BYTE, r, kGreetingTag, MPI_COMM_WORLD, &requests.emplace_back()), message) ||
+        said(MPI_Isend(nullptr, 0, MPI_BYTE, r, kGreetingTag, MPI_COMM_WORLD, &requests.emplace_back()), message))
+      return 1;
+  }
+  return wait_all(requests, 0, message);
+}
+
 int all_to_all(const void* out, const std::int64_t* out_sizes, void* in, const std::int64_t* in_sizes,
                MpiMessage* message) {
+  if (greet_before(out_sizes, in_sizes, message)) return 1;
   std::vector<MPI_Request> requests;
+  std::int64_t bytes = 0;
+  for (int r = 0; r < size(); ++r) bytes += out_sizes[r] + in_sizes[r];
   const char* from = static_cast<const char*>(out);
   char* to = static_cast<char*>(in);
   for (int r = 0; r < size(); to += in_sizes[r++]) {
@@ -151,7 +205,7 @@ int all_to_all(const void* out, const std::int64_t* out_sizes, void* in, const s
         return 1;
     }
   }
-  return wait_all(requests, message);
+  return wait_all(requests, bytes, message);
 }
 
 void abort(int code) {
