@@ -286,6 +286,39 @@ void checks(CLI::App& app, Options& options) {
       ->needs(cluster);
 }
 
+namespace {
+
+void host_key(CLI::App& app, Options& options) {
+  app.add_option("--key", options.file, "The key of the cluster's hosts, which `kedge host-agent --new-key` makes")
+      ->type_name("FILE");
+}
+
+}   // namespace
+
+// What follows the host is not ours: no option of it is parsed, nor given to kedge itself.
+void remote_command(CLI::App& app, Options& options) {
+  host_key(app, options);
+  app.add_option("--port", options.port, "The agent's port: 1 to 65535 (default 5335)")
+      ->check(within(1, 65535))
+      ->type_name("N");
+  app.fallthrough(false);
+  app.prefix_command();
+  app.parse_complete_callback([&app, &options] { options.arguments = app.remaining(); });
+}
+
+void host_agent(CLI::App& app, Options& options) {
+  host_key(app, options);
+  app.add_option("--listen", options.listen,
+                 "ADDRESS:PORT or :PORT to listen at, [ADDRESS]:PORT for IPv6 (default :5335)")
+      ->type_name("ADDRESS");
+  app.add_option("--allow", options.allowed,
+                 "A program that may be started, by name or path; may be repeated (default orted, of Open MPI)")
+      ->type_name("PROGRAM")
+      ->allow_extra_args(false);
+  app.add_option("--new-key", options.new_key, "Make a key in this file, which must not be there, and end")
+      ->type_name("FILE");
+}
+
 void wish(CLI::App& app, Options& options) {
   RentOptions& rent = options.rent;
   app.add_option("--gpu", rent.gpu, "GPU model, such as L4, or with a number H100:8; else the cheapest machine of all")

@@ -23,6 +23,8 @@ void shown_data(CLI::App& app, Options& options);
 void uploads(CLI::App& app, Options& options);
 void checks(CLI::App& app, Options& options);
 
+void remote_command(CLI::App& app, Options& options);
+void host_agent(CLI::App& app, Options& options);
 void wish(CLI::App& app, Options& options);
 void wish_or_dry_run(CLI::App& app, Options& options);
 void machine_or_all(CLI::App& app, Options& options);

@@ -7,6 +7,7 @@
 #include "client/cli/explain_command.h"
 #include "client/cli/help_command.h"
 #include "client/cli/host_command.h"
+#include "client/cli/host_exec_commands.h"
 #include "client/cli/job_commands.h"
 #include "client/cli/look_commands.h"
 #include "client/cli/machine_commands.h"
@@ -88,6 +89,12 @@ constexpr Command kCommands[] = {
      "kedge offers --gpu H100 --gpus 8\nkedge offers --max-price 0.50 --json", arguments::wish, offers},
     {"host", kMachines, "Run kedged here, and end this machine with it (in rented containers)", "kedge host",
      arguments::nothing, host},
+    {"host-agent", kMachines, "Let the other hosts of a cluster start its programs here, without sshd",
+     "kedge host-agent --new-key cluster.key\nkedge host-agent --key cluster.key --listen 10.0.0.2:5335",
+     arguments::host_agent, host_agent},
+    {"host-exec", kMachines,
+     "Run a program on another host of a cluster, as mpirun does by ssh: HOST PROGRAM ARGUMENTS",
+     "kedge host-exec --key cluster.key 10.0.0.2 orted --version", arguments::remote_command, host_exec},
     {"health", kMachines, "Check that the server of this container lives", "kedge health", arguments::nothing, health},
     {"help", kHelp, "Explain a command", "kedge help\nkedge help models rm\nkedge help --man", arguments::command_names,
      help},

@@ -61,6 +61,10 @@ struct Options {
   double wait_s = 10;          // doctor --wait
   bool gpu = false;            // doctor --gpu
   bool cluster = false;        // doctor --cluster; `file` is its --config
+  int port = 5335;             // host-exec --port; `file` is its --key, `arguments` the host and the command
+  std::string new_key;         // host-agent --new-key
+  std::string listen = ":5335";         // host-agent --listen
+  std::vector<std::string> allowed{};   // host-agent --allow
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

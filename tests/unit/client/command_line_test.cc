@@ -128,6 +128,12 @@ TEST(CommandLine, OldFormsStillWork) {
     EXPECT_EQ(refusal(words_of(line)), "nothing is wrong") << line;
 }
 
+std::string in_roff(const std::string& text) {
+  std::string roff;
+  for (const char c : text) roff += c == '-' ? std::string("\\-") : std::string(1, c);
+  return roff;
+}
+
 TEST(Completion, KnowsEveryCommandAndOptionInEachShell) {
   const CommandWords root = tree();
   const std::string bash = bash_completion(root), zsh = zsh_completion(root), fish = fish_completion(root),
@@ -139,15 +145,13 @@ TEST(Completion, KnowsEveryCommandAndOptionInEachShell) {
     EXPECT_THAT(zsh, HasSubstr("'" + name + ":")) << command.name;
     EXPECT_THAT(fish, HasSubstr("-l " + name.substr(2) + " ")) << command.name;
     for (const std::string& choice : argument.choices) EXPECT_THAT(bash, HasSubstr(choice)) << name;
-    std::string roff;
-    for (const char c : name) roff += c == '-' ? std::string("\\-") : std::string(1, c);
-    EXPECT_THAT(page, HasSubstr("\\fB" + roff)) << command.name;
+    EXPECT_THAT(page, HasSubstr("\\fB" + in_roff(name))) << command.name;
   });
   for (const CommandWords& command : root.commands) {
     EXPECT_THAT(bash, HasSubstr(":" + command.name)) << "as a command";
     EXPECT_THAT(zsh, HasSubstr("'" + command.name + ":"));
     EXPECT_THAT(fish, HasSubstr("-a " + command.name + " "));
-    EXPECT_THAT(page, HasSubstr(".SS \\fBkedge " + command.name + "\\fR"));
+    EXPECT_THAT(page, HasSubstr(".SS \\fBkedge " + in_roff(command.name) + "\\fR"));
   }
 }
 

@@ -1,0 +1,14 @@
+// host-exec and host-agent: programs on the other hosts of a cluster, without sshd.
+#pragma once
+
+#include "client/cli/commands.h"
+
+namespace kedge::cli {
+
+// Runs a command on another host through its agent, with this process's stdin, stdout and stderr. Returns its exit
+// status, as ssh does.
+int host_exec(const Options& options);
+// The agent, until SIGTERM; or with --new-key, makes the key of a cluster.
+int host_agent(const Options& options);
+
+}   // namespace kedge::cli

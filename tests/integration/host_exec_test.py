@@ -1,0 +1,269 @@
+"""kedge host-exec and kedge host-agent: programs on another host, over loopback, and ranks on two hosts that are network namespaces."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from kedge_server import BIN, ROOT, SANITIZED, wait_for  # noqa: E402
+
+EXAMPLE = ROOT / "examples" / "cluster"
+
+HAS_MPI = (BIN / "libkedge_mpi.so").exists() and shutil.which("mpirun") and shutil.which("orted")
+NETWORKS = ("10.77.35.1", "10.77.35.2")
+STAYS = "trap '' TERM; setsid sleep 1000 >/dev/null 2>&1 & echo $$ $!; while :; do sleep 1; done"   # and says which processes
+
+
+def is_alive(pid):
+    try:
+        return ") Z " not in pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+class Agent:
+    def __init__(self, folder, key, *arguments, inside=(), listen="127.0.0.1:0"):
+        self.log = open(folder / "agent.log", "ab")
+        self.child = subprocess.Popen([*inside, BIN / "kedge", "host-agent", "--key", key, "--listen", listen, *arguments],
+                                      stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.port = int(self.child.stdout.readline().rsplit(":", 1)[1])
+
+    def stop(self):
+        self.child.terminate()
+        self.child.wait(30)
+        self.child.stdout.close()
+        self.log.close()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.key = self.folder / "cluster.key"
+        subprocess.run([BIN / "kedge", "host-agent", "--new-key", self.key], check=True, capture_output=True)
+
+    def script(self, text):
+        file = self.folder / "program"
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+        return file
+
+    def agent(self, *arguments, **more):
+        agent = Agent(self.folder, self.key, *arguments, **more)
+        self.addCleanup(agent.stop)
+        return agent
+
+
+class HostExec(Case):
+    def exec(self, agent, *command, key=None, port=None, **more):
+        return subprocess.run(self.line(agent, *command, key=key, port=port), capture_output=True, timeout=60, **more)
+
+    def line(self, agent, *command, key=None, port=None):
+        return [BIN / "kedge", "host-exec", "--key", key or self.key, "--port", str(port or agent.port), "127.0.0.1", *command]
+
+    def test_joins_the_three_streams_and_the_exit_status(self):
+        program = self.script('cat; echo "$1|$2" >&2; exit 7')
+        agent = self.agent("--allow", program)
+        done = self.exec(agent, program, '"two words"', "--json", input=b"to stdin\n")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (7, b"to stdin\n", b"two words|--json\n"))
+
+    def test_carries_many_bytes_both_ways(self):
+        agent = self.agent("--allow", "cat")
+        sent = os.urandom(1 << 16) * 160
+        done = self.exec(agent, "cat", input=sent)
+        self.assertEqual((done.returncode, done.stdout == sent), (0, True))
+
+    def test_gives_the_signal_that_ended_the_program(self):
+        program = self.script("kill -9 $$")
+        self.assertEqual(self.exec(self.agent("--allow", program), program).returncode, 128 + 9)
+
+    def test_runs_no_shell_and_no_variables_of_kedge(self):
+        program = self.script('env')
+        agent = self.agent("--allow", program)
+        done = self.exec(agent, program, "a;b")
+        self.assertIn(b"needs a shell for ';'", done.stderr)
+        self.assertNotIn(b"KEDGE_", self.exec(agent, program).stdout)
+
+    def test_refuses_a_program_that_is_not_allowed(self):
+        agent = self.agent("--allow", "cat")
+        done = self.exec(agent, "sh", "-c", "id")
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done)
+        self.assertIn(b"the program is 'sh', must be one that this agent may start: ", done.stderr)
+
+    def test_refuses_a_wrong_token(self):
+        agent = self.agent("--allow", "cat")
+        lines = self.key.read_text().splitlines(keepends=True)
+        other = self.folder / "other.key"
+        other.write_text("kedge-host-token: " + "A" * 43 + "\n" + "".join(lines[1:]))
+        other.chmod(0o600)
+        done = self.exec(agent, "cat", key=other)
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done)
+        self.assertIn(b"the token is wrong", done.stderr)
+
+    def test_says_no_token_to_a_host_with_another_key(self):
+        agent = self.agent("--allow", "cat")
+        other = self.folder / "other.key"
+        subprocess.run([BIN / "kedge", "host-agent", "--new-key", other], check=True, capture_output=True)
+        done = self.exec(agent, "cat", key=other)
+        self.assertIn(b"the hosts have different keys", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_says_that_there_is_no_agent(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            done = self.exec(None, "cat", port=free.getsockname()[1])
+        self.assertIn(b"no `kedge host-agent` at 127.0.0.1", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_hangs_up_on_strangers_and_goes_on(self):
+        agent = self.agent("--allow", "cat")
+        with socket.create_connection(("127.0.0.1", agent.port)) as stranger:
+            stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            stranger.settimeout(30)
+            with contextlib.suppress(ConnectionResetError):
+                while stranger.recv(4096):
+                    pass
+        self.assertEqual(self.exec(agent, "cat", input=b"x").stdout, b"x")
+
+    def running(self, agent, program):
+        """The caller, and the ids of the program's process and of one that it left in a session of its own."""
+        child = subprocess.Popen(self.line(agent, program), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.stdin.close)
+        pids = [int(word) for word in child.stdout.readline().split()]
+        self.assertTrue(all(map(is_alive, pids)) and len(pids) == 2)
+        return child, pids
+
+    def test_ends_what_the_program_started_when_the_caller_ends(self):
+        program = self.script(STAYS)
+        child, pids = self.running(self.agent("--allow", program), program)
+        child.kill()
+        child.wait()
+        wait_for(lambda: not any(map(is_alive, pids)), 20, "the end of the program")
+
+    def test_ends_what_the_program_started_when_the_agent_ends(self):
+        program = self.script(STAYS)
+        agent = Agent(self.folder, self.key, "--allow", program)
+        child, pids = self.running(agent, program)
+        agent.stop()
+        self.assertFalse(any(map(is_alive, pids)))
+        self.assertNotEqual(child.wait(30), 0)
+
+    def test_ends_what_the_program_left_behind(self):
+        program = self.script("setsid sleep 1000 & echo $!")
+        done = self.exec(self.agent("--allow", program), program)
+        self.assertEqual(done.returncode, 0)
+        self.assertFalse(is_alive(int(done.stdout)))
+
+    def test_notices_a_caller_that_is_stopped(self):
+        """As one whose machine was cut off: the connection is there, and nothing comes."""
+        program = self.script(STAYS)
+        child, pids = self.running(self.agent("--allow", program), program)
+        child.send_signal(signal.SIGSTOP)
+        try:
+            wait_for(lambda: not any(map(is_alive, pids)), 40, "the end of the program")
+        finally:
+            child.kill()
+            child.wait()
+
+    def test_names_what_is_wrong_with_its_arguments(self):
+        def said(*arguments):
+            done = subprocess.run([BIN / "kedge", *arguments], capture_output=True, text=True, timeout=60)
+            self.assertNotEqual(done.returncode, 0)
+            return done.stderr
+        self.assertIn("--key is missing", said("host-exec", "n2", "orted"))
+        self.assertIn("a host and a program are needed", said("host-exec", "--key", self.key, "n2"))
+        self.assertIn("--listen is 'x'", said("host-agent", "--key", self.key, "--allow", "cat", "--listen", "x"))
+        self.assertIn("no-such-program", said("host-agent", "--key", self.key, "--allow", "no-such-program"))
+        self.assertIn("is there already", said("host-agent", "--new-key", self.key))
+        self.key.chmod(0o644)
+        self.assertIn("must be closed to others", said("host-exec", "--key", self.key, "n2", "orted"))
+
+
+class Namespaces:
+    """Two hosts: each a process that holds a network and a host name of its own, joined by a pair of interfaces."""
+
+    def __init__(self):
+        self.holders = [subprocess.Popen(["unshare", "--net", "--uts", "sleep", "1000"]) for _ in NETWORKS]
+        first, second = [holder.pid for holder in self.holders]
+        own = os.readlink("/proc/self/ns/net")
+        wait_for(lambda: own not in [os.readlink(f"/proc/{pid}/ns/net") for pid in (first, second)], 20, "two networks")
+        wait_for(lambda: all("sleep" in pathlib.Path(f"/proc/{pid}/comm").read_text() for pid in (first, second)), 20, "two hosts")
+        self.run(0, "ip", "link", "add", "k1", "type", "veth", "peer", "name", "k2", "netns", str(second))
+        for number, address in enumerate(NETWORKS):
+            self.run(number, "hostname", f"kedge-n{number + 1}")
+            self.run(number, "ip", "address", "add", f"{address}/24", "dev", f"k{number + 1}")
+            for name in ("lo", f"k{number + 1}"):
+                self.run(number, "ip", "link", "set", name, "up")
+
+    def inside(self, number):
+        return ["nsenter", f"--net=/proc/{self.holders[number].pid}/ns/net", f"--uts=/proc/{self.holders[number].pid}/ns/uts"]
+
+    def run(self, number, *command):
+        subprocess.run([*self.inside(number), *command], check=True, capture_output=True)
+
+    def stop(self):
+        for holder in self.holders:
+            holder.kill()
+            holder.wait()
+
+
+def can_make_namespaces():
+    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter", "ip", "hostname"))):
+        return False
+    return subprocess.run(["unshare", "--net", "--uts", "ip", "link", "add", "k1", "type", "veth", "peer", "name", "k2"], capture_output=True).returncode == 0
+
+
+@unittest.skipIf(SANITIZED, "an MPI allocates before a sanitizer does")
+@unittest.skipUnless(HAS_MPI, "no Open MPI here")
+@unittest.skipUnless(can_make_namespaces(), "network namespaces need root")
+class TwoHosts(Case):
+    def setUp(self):
+        super().setUp()
+        self.hosts = Namespaces()
+        self.addCleanup(self.hosts.stop)
+        text = (EXAMPLE / "agents.toml").read_text()
+        for example, own in zip(("10.0.0.1:2", "10.0.0.2:2"), NETWORKS):
+            self.assertIn(example, text)
+            text = text.replace(example, f"{own}:2")
+        self.settings = self.folder / "cluster.toml"
+        self.settings.write_text(text)
+
+    def doctor(self):
+        environment = {"XDG_STATE_HOME": str(self.folder), "OMPI_MCA_plm_rsh_agent": f"{BIN / 'kedge'} host-exec --key {self.key}"}
+        return subprocess.Popen([*self.hosts.inside(0), BIN / "kedge", "doctor", "--cluster", "--json", "--config", self.settings],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+
+    def test_starts_ranks_on_both(self):
+        self.agent(inside=self.hosts.inside(1), listen=f"{NETWORKS[1]}:5335")
+        out, err = self.doctor().communicate(timeout=200)
+        report = json.loads(out)
+        self.assertEqual((report["well"], [rank["host"] for rank in report["ranks"]]), (True, ["kedge-n1"] * 2 + ["kedge-n2"] * 2), err)
+
+    def test_says_why_there_is_no_rank_on_the_other(self):
+        out, err = self.doctor().communicate(timeout=200)
+        self.assertNotIn("well", json.loads(out))
+        self.assertIn(f"no `kedge host-agent` at {NETWORKS[1]}:5335", err)
+
+    def test_ends_the_program_when_the_network_is_cut(self):
+        program = self.script(STAYS)
+        agent = self.agent("--allow", program, inside=self.hosts.inside(1), listen=f"{NETWORKS[1]}:0")
+        line = [*self.hosts.inside(0), BIN / "kedge", "host-exec", "--key", self.key, "--port", str(agent.port), NETWORKS[1], program]
+        with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            pids = [int(word) for word in child.stdout.readline().split()]
+            self.hosts.run(1, "ip", "link", "set", "k2", "down")
+            wait_for(lambda: not any(map(is_alive, pids)), 40, "the end of the program")
+            self.assertNotEqual(child.wait(40), 0)
+            self.assertIn(b"was lost", child.stderr.read())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
