@@ -1,5 +1,6 @@
 """kedge host-exec and kedge host-agent: programs on another host, over loopback, and ranks on two hosts that are network namespaces."""
 import contextlib
+import ipaddress
 import json
 import os
 import pathlib
@@ -10,6 +11,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from kedge_server import BIN, ROOT, SANITIZED, wait_for  # noqa: E402
@@ -263,6 +269,61 @@ class TwoHosts(Case):
             wait_for(lambda: not any(map(is_alive, pids)), 40, "the end of the program")
             self.assertNotEqual(child.wait(40), 0)
             self.assertIn(b"was lost", child.stderr.read())
+
+
+@unittest.skipUnless(yaml, "PyYAML is not installed")
+class Compose(unittest.TestCase):
+    """examples/cluster/compose.yaml, without an engine for containers: what it says fits together, and what it starts takes the words."""
+
+    def setUp(self):
+        self.file = yaml.safe_load((EXAMPLE / "compose.yaml").read_text())
+        self.services = self.file["services"]
+        self.settings = self.services["head"]["environment"]
+        self.addresses = {name: service["networks"]["ranks"]["ipv4_address"] for name, service in self.services.items()}
+
+    def test_has_a_host_for_each_container_beginning_with_kedged(self):
+        command = self.settings["KEDGE_CLUSTER_COMMAND"].split()
+        hosts = [host.split(":") for host in command[command.index("--host") + 1].split(",")]
+        self.assertEqual([host[0] for host in hosts], list(self.addresses.values()))
+        self.assertEqual(sum(int(host[1]) for host in hosts), int(self.settings["KEDGE_CLUSTER_RANKS"]))
+        self.assertEqual(self.settings["OMPI_MCA_plm_rsh_agent"], "kedge host-exec --key /run/secrets/cluster.key")
+        self.assertEqual(next(iter(self.services)), "head")
+        network = ipaddress.ip_network(self.file["networks"]["ranks"]["ipam"]["config"][0]["subnet"])
+        self.assertTrue(network.is_private and all(ipaddress.ip_address(address) in network for address in self.addresses.values()))
+
+    def test_names_what_it_declares(self):
+        for name, service in self.services.items():
+            with self.subTest(service=name):
+                self.assertEqual([service["secrets"], [volume.split(":")[0] for volume in service["volumes"]]],
+                                 [list(self.file["secrets"]), list(self.file["volumes"])])
+                self.assertEqual(service["hostname"], name)
+        self.assertEqual(self.services["head"]["depends_on"], [name for name in self.services if name != "head"])
+
+    def test_starts_agents_with_arguments_that_they_take(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key = pathlib.Path(folder) / "cluster.key"
+            subprocess.run([BIN / "kedge", "host-agent", "--new-key", key], check=True, capture_output=True)
+            for name in ("node2", "node3"):
+                command = [str(key) if word == "/run/secrets/cluster.key" else word for word in self.services[name]["command"]]
+                self.assertEqual((command[0], command.count(str(key))), ("kedge", 1))
+                done = subprocess.run([BIN / command[0], *command[1:], "--listen", "none"], capture_output=True, text=True, timeout=60)
+                self.assertIn("--listen is 'none'", done.stderr)   # so the rest is right
+
+    def test_starts_ranks_as_the_file_for_hosts_does(self):
+        options = [line for line in (EXAMPLE / "agents.toml").read_text().split('"""')[1].split() if not line.startswith("10.")]
+        self.assertEqual([word for word in self.settings["KEDGE_CLUSTER_COMMAND"].split() if not word.startswith("172.")], options)
+
+    def test_gives_kedged_settings_that_it_takes(self):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KEDGE_")}
+        done = subprocess.run([BIN / "kedged", "check-cluster", "--worker", "/nowhere/kedge-worker"], capture_output=True, text=True,
+                              timeout=60, env={**environment, **self.settings})
+        self.assertIn("there is no /nowhere/kedge-worker", done.stderr)   # so the settings are right
+
+    def test_is_valid_for_compose(self):
+        if subprocess.run(["docker", "compose", "version"], capture_output=True).returncode if shutil.which("docker") else True:
+            self.skipTest("no docker compose here")
+        done = subprocess.run(["docker", "compose", "-f", EXAMPLE / "compose.yaml", "config", "--quiet"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":
