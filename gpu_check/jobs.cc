@@ -95,6 +95,7 @@ std::vector<Need> needs() {
       {"StackingRegressor", kValues, two_of("Regressor")},
       {"CalibratedClassifierCV", kClasses, {}, kStopped64, kStopped32},
       {"MultiOutputClassifier", kCounts, {}, kStopped64, kStopped32},
+      {"ClassifierChain", kCounts, {}, kStopped64, kStopped32},
       {"SelectKBest", kClasses, {{"k", 3}}},
       {"PowerTransformer", kClasses, {}, kFlat64, kFlat32},
       {"KernelRidge", kValues, {}, 1e-9, kIllPosed32},

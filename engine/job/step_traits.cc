@@ -8,6 +8,7 @@
 #include "engine/estimators/composition/nested.h"
 #include "engine/estimators/resampler.h"
 #include "engine/estimators/row_scores.h"
+#include "engine/estimators/target_count.h"
 #include "engine/job/refuse.h"
 
 namespace kedge::engine {
@@ -46,6 +47,7 @@ StepTraits traits_of(const schema::Step& step, const std::string& path) {
     traits.fits_targets = true, traits.has_proba = several->has_proba();
     traits.classifies = classifies, traits.regresses = !classifies;
   }
+  if (const auto* counted = dynamic_cast<const TargetCount*>(made.get())) traits.n_targets = counted->n_targets();
   if (const auto* resampler = resampler_of(*made))
     traits.resamples = true, traits.drops_weights = !resampler->keeps_weights();
   if (const auto* scorer = dynamic_cast<const RowScorer<double>*>(made.get()))

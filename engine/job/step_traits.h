@@ -1,6 +1,7 @@
 // What the steps of a pipeline are and what they read, known without data.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct StepTraits {
   bool has_proba = false, has_decision = false;   // of classes
   std::vector<std::string> row_outputs = {};      // see RowScorer
   bool fits_targets = false;                      // several columns: see MultiOutput
+  std::optional<std::int64_t> n_targets = {};     // see TargetCount
   bool resamples = false;                         // see Resampler
   bool drops_weights = false;                     // of the rows, where it resamples
   bool takes_weights = false, accepts_nan = false, accepts_categories = false;

@@ -66,12 +66,15 @@ void check_targets(const std::vector<StepTraits>& steps, const schema::Select& s
     refuse(where, fmt::format("{} fits several target columns: name them in select.targets", last.info->name));
   if (n == 0) return;
   if (!last.fits_targets) {
-    const char* advice = last.classifies  ? ": MultiOutputClassifier fits a copy of a classifier to each"
-                         : last.regresses ? ": MultiOutputRegressor fits a copy of a regressor to each"
+    const char* advice = last.classifies  ? ": MultiOutputClassifier and ClassifierChain fit a copy of one to each"
+                         : last.regresses ? ": MultiOutputRegressor and RegressorChain fit a copy of one to each"
                                           : "";
     refuse(where, fmt::format("select.targets names {} columns, {} fits {}{}", n, last.info->name,
                               last.target_kind == TargetKind::kNone ? "none" : "one", advice));
   }
+  if (last.n_targets && *last.n_targets != static_cast<std::int64_t>(n))
+    refuse(where,
+           fmt::format("select.targets names {} columns, order of {} has {}", n, last.info->name, *last.n_targets));
   for (std::size_t i = 0; i + 1 < steps.size(); ++i)
     if (steps[i].target_kind != TargetKind::kNone)
       refuse(where, fmt::format("select.targets names {} columns, {} reads one", n, steps[i].info->name));

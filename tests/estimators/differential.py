@@ -221,8 +221,10 @@ class ScikitLearn:
             made, classes = estimator.fit_resample(self.numpy.array(rows.X), self.numpy.array(rows.y))
             return [[*row, float(rows.classes.index(c))] for row, c in zip(self.plain(made), self.plain(classes))]
         value = getattr(estimator, name)
-        if rows.outputs and name == "predict_proba":   # a matrix for each target
-            return to_rows(self.plain(self.numpy.hstack(value(test))))
+        if rows.outputs and name == "predict_proba":   # a matrix for each target; a chain has the second class of each
+            shares = value(test)
+            parts = shares if isinstance(shares, list) else [self.numpy.column_stack([1 - share, share]) for share in shares.T]
+            return to_rows(self.plain(self.numpy.hstack(parts)))
         return to_rows(self.plain(value(test) if name in METHODS else value))
 
     def attributes(self, estimator):

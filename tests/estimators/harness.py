@@ -311,6 +311,12 @@ def rated(data, seed=9):
     return X, [sum(w[j] * v for j, v in enumerate(row) if v) + 0.3 * draw.gauss(0, 1) for row in X]
 
 
+def renumbered(data, numbers):
+    """The same with other numbers for the classes."""
+    X, y = data
+    return X, [numbers[v] for v in y]
+
+
 def several(*data):
     """The rows of the first data set with the targets of all."""
     return data[0][0], list(zip(*(y for _, y in data)))
@@ -319,6 +325,7 @@ def several(*data):
 SYNTHETIC = {
     "several_values": lambda: several(regression(), shifted(regression(seed=21), 5.0), rates(120, 8)),
     "several_classes": lambda: several(classes_of(regression(150, 4)), classes_of(regression(150, 4, seed=21), 2), classes_of(regression(150, 4, seed=22), 4)),
+    "several_labels": lambda: several(classes_of(regression(150, 4), 2), renumbered(classes_of(regression(150, 4, seed=21), 2), (2, 5)), classes_of(regression(150, 4, seed=22), 2)),
     "words": lambda: words(240, 150), "many_words": lambda: words(3240, 2000, per_row=30),
     "rated_words": lambda: rated(words(240, 60)), "many_rated_words": lambda: rated(words(4500, 1500, per_row=40)),
     "regression": regression,

@@ -41,7 +41,7 @@ Value step_with(const Step& step, const char* name, const char* otherwise) {
 }
 
 bool is_classifier(const Step& step) {
-  return step.estimator.ends_with("Classifier");
+  return step.estimator.find("Classifier") != std::string::npos;   // ClassifierChain among them
 }
 
 }   // namespace
@@ -110,6 +110,21 @@ MemoryNeed multi_output(const SampleShape& X, const Step& step) {
   const Value copied = step_with(step, "estimator", is_classifier(step) ? "LogisticRegression" : "LinearRegression");
   MemoryNeed need = copies(X, nested(X, copied).work, X.n_targets);
   need.work += bytes_of(X.rows, X.n_targets, 3 * kDouble);   // targets of a fit, and answers
+  return need;
+}
+
+// Each link reads a copy of the table with a column for each link before it; the last one reads most.
+MemoryNeed target_chain(const SampleShape& X, const Step& step) {
+  const Value copied = step_with(step, "estimator", is_classifier(step) ? "LogisticRegression" : "LinearRegression");
+  const Value* const cv = find_value(step.params, "cv");
+  const bool has_folds = cv && !cv->is_null();
+  SampleShape read = X;
+  read.cols += std::max<std::int64_t>(X.n_targets, 1) - 1;
+  read.entries = -1, read.in_place = !has_folds, read.table_rows = has_folds ? X.rows : 0;
+  if (!read.features.empty()) read.features.resize(static_cast<std::size_t>(read.cols));
+  MemoryNeed need = copies(X, nested(read, copied).work, X.n_targets + (has_folds ? 1 : 0));
+  if (X.n_targets > 1) need.work += read.value_size();
+  need.work += bytes_of(X.rows, X.n_targets, 6 * kDouble);   // targets, what links pass on, and answers
   return need;
 }
 

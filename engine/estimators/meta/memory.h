@@ -10,6 +10,7 @@ MemoryNeed stacking(const SampleShape& X, const schema::Step& step);
 MemoryNeed one_vs_rest(const SampleShape& X, const schema::Step& step);
 MemoryNeed one_vs_one(const SampleShape& X, const schema::Step& step);
 MemoryNeed multi_output(const SampleShape& X, const schema::Step& step);
+MemoryNeed target_chain(const SampleShape& X, const schema::Step& step);
 MemoryNeed calibrated(const SampleShape& X, const schema::Step& step);
 MemoryNeed bagging(const SampleShape& X, const schema::Step& step);
 MemoryNeed boosted_copies(const SampleShape& X, const schema::Step& step);

@@ -10,6 +10,7 @@
 #include "engine/estimators/meta/ransac.h"
 #include "engine/estimators/meta/scored_selectors.h"
 #include "engine/estimators/meta/stacking.h"
+#include "engine/estimators/meta/target_chain.h"
 #include "engine/estimators/meta/transformed_target.h"
 #include "engine/estimators/meta/voting.h"
 
@@ -32,6 +33,8 @@ void add_meta(Rows& rows) {
   add<OneVsOneClassifier>(rows, memory::one_vs_one, {135, 9, 8}, {.host_part = kAnswers, .is_composed = true});
   add<MultiOutputClassifier>(rows, memory::multi_output, {110, 16, 18}, {.host_part = kAnswers, .is_composed = true});
   add<MultiOutputRegressor>(rows, memory::multi_output, {20, 4, 128}, {.host_part = kAnswers, .is_composed = true});
+  add<ClassifierChain>(rows, memory::target_chain, {120, 4, 16}, {.host_part = kAnswers, .is_composed = true});
+  add<RegressorChain>(rows, memory::target_chain, {20, 4, 136}, {.host_part = kAnswers, .is_composed = true});
   add<CalibratedClassifierCV>(rows, memory::calibrated, {285, 22, 51}, {.host_part = kAnswers, .is_composed = true});
   add_threshold_classifiers(rows);
   add<TransformedTargetRegressor>(rows, memory::transformed_target, {7, 1, 64},

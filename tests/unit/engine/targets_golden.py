@@ -9,13 +9,14 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate, learning_curve, train_test_split
-from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor, RegressorChain
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-CLASSES = {c.__name__: c for c in (GaussianNB, KNeighborsClassifier, KNeighborsRegressor, MultiOutputClassifier, MultiOutputRegressor, Ridge, StandardScaler)}
+CLASSES = {c.__name__: c for c in (ClassifierChain, GaussianNB, KNeighborsClassifier, KNeighborsRegressor, MultiOutputClassifier, MultiOutputRegressor, RegressorChain, Ridge,
+                                  StandardScaler)}
 VALUES = ["r2", "explained_variance", "d2_absolute_error_score", "neg_mean_absolute_error", "neg_mean_absolute_percentage_error",
           "neg_mean_squared_error", "neg_mean_squared_log_error", "neg_median_absolute_error", "neg_root_mean_squared_error",
           "neg_root_mean_squared_log_error"]
@@ -26,9 +27,13 @@ def d2_absolute_error_score(model, X, y):
     return sklearn.metrics.d2_absolute_error_score(y, model.predict(X))
 
 
+def all_right(model, X, y):
+    """What MultiOutputClassifier scores; scikit-learn's accuracy takes no classes of several columns, and nor does a chain."""
+    return float(np.mean(np.all(model.predict(X) == y, axis=1)))
+
+
 def scorer(name):
-    """Of classes the estimator's own score: scikit-learn's accuracy takes no classes of several columns."""
-    return (lambda model, X, y: model.score(X, y)) if name == "accuracy" else \
+    return all_right if name == "accuracy" else \
         d2_absolute_error_score if name == "d2_absolute_error_score" else get_scorer(name)
 
 
@@ -44,6 +49,10 @@ def s(estimator, **params):
 
 def several(kind, step):
     return {"estimator": f"MultiOutput{kind}", "params": {"estimator": step}}
+
+
+def chain(kind, step, **params):
+    return {"estimator": f"{kind}Chain", "params": {"estimator": step, **params}}
 
 
 def made(step):
@@ -92,7 +101,7 @@ def of_fold(model, targets, names, X_train, X_test, y_train, y_test):
 def folds(name, data, pipeline, names, cv=5):
     _, targets, X, y = data
     found = [of_fold(made(pipeline), targets, names, X[a], X[b], y[a], y[b]) for a, b in KFold(cv).split(X)]
-    check = cross_validate(made(pipeline), X, y, cv=cv)["test_score"]
+    check = cross_validate(made(pipeline), X, y, cv=cv, scoring=scorer(names[0]))["test_score"]
     assert np.allclose(check, [scores[names[0]] for scores, _ in found])   # KFold is what it takes itself
     case(name, data, pipeline, {"crossValidate": {"cv": cv, "scoring": names}},
          {"scores": {n: [scores[n] for scores, _ in found] for n in names},
@@ -106,9 +115,9 @@ def split(name, data, pipeline, names, **task):
          {"scores": {n: [v] for n, v in scores.items()}, "outputs": {t: {n: [v] for n, v in by.items()} for t, by in outputs.items()}})
 
 
-def search(name, data, pipeline, grid):
+def search(name, data, pipeline, grid, scoring=None):
     _, _, X, y = data
-    found = GridSearchCV(made(pipeline), grid, cv=3).fit(X, y)
+    found = GridSearchCV(made(pipeline), grid, cv=3, scoring=scoring).fit(X, y)
     case(name, data, pipeline, {"gridSearch": {"paramGrid": grid, "crossValidate": {"cv": 3}}}, {"best": found.best_params_, "bestScore": found.best_score_})
 
 
@@ -122,6 +131,14 @@ split("FitScoreValues", measures(), [RIDGE], ["r2", "neg_mean_squared_error"], r
 split("FitScoreClasses", flower_data(), [several("Classifier", s("GaussianNB"))], ["accuracy"], randomState=1)
 search("GridOfValues", measures(), [s("StandardScaler"), RIDGE], {"multioutputregressor__estimator__alpha": [0.01, 1.0, 100.0]})
 search("GridOfClasses", flower_data(), [s("StandardScaler"), NEIGHBOURS], {"multioutputclassifier__estimator__n_neighbors": [1, 5, 9, 15]})
+IN_A_CHAIN = chain("Classifier", s("KNeighborsClassifier", n_neighbors=4))
+folds("CrossValidateChainOfValues", measures(), [s("StandardScaler"), chain("Regressor", s("Ridge", alpha=0.5), order=[1, 0], cv=3)], VALUES)
+folds("CrossValidateChainOfClasses", flower_data(), [s("StandardScaler"), IN_A_CHAIN], ["accuracy"])
+split("FitScoreChainOfClasses", flower_data(), [chain("Classifier", s("GaussianNB"), order="random", random_state=2, cv=4)], ["accuracy"], randomState=1)
+search("GridOfChainsOfValues", measures(), [chain("Regressor", s("Ridge"))],
+       {"regressorchain__order": [[0, 1], [1, 0]], "regressorchain__estimator__alpha": [0.01, 100.0]})
+search("GridOfChainsOfClasses", flower_data(), [s("StandardScaler"), IN_A_CHAIN], {"classifierchain__cv": [None, 3], "classifierchain__estimator__n_neighbors": [1, 9]},
+       scoring=all_right)
 _, _, X, y = measures()
 sizes, train, test = learning_curve(made([RIDGE]), X, y, cv=3, train_sizes=[50, 200])
 case("LearningCurve", measures(), [RIDGE], {"learningCurve": {"trainSizes": [50, 200], "crossValidate": {"cv": 3}}},

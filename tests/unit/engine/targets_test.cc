@@ -114,6 +114,14 @@ JobSpec values(schema::Task task = schema::Fit{}) {
   return spec({"size", "weight"}, "MultiOutputRegressor", std::move(task));
 }
 
+// The positions in the order of select.targets are 1, 0.
+JobSpec chained(const std::string& kind, schema::Task task = schema::Fit{}) {
+  JobSpec job = kind == "Classifier" ? classes(std::move(task)) : values(std::move(task));
+  job.pipeline[1].estimator = kind + "Chain";
+  job.pipeline[1].params.emplace_back("order", ValueList{1, 0});
+  return job;
+}
+
 // A model of the job.
 struct Fitted {
   explicit Fitted(const JobSpec& job) : files{.model_file = folder.path() / "model.kedge"} {
@@ -165,6 +173,66 @@ TEST(Targets, OfNumbersAreAnsweredAsColumns) {
   EXPECT_THAT(fitted.model->info().outputs, ElementsAre("predict"));
 }
 
+TEST(Chains, AnswerByTargetWhateverTheirOrder) {
+  Fitted fitted(chained("Classifier"));
+  const std::vector<schema::TargetColumn> expected{{"kind", {"0", "1", "2"}}, {"big", {"no", "yes"}}};
+  EXPECT_EQ(fitted.model->info().targets, expected);
+  EXPECT_EQ(fitted.said("a,b\n0,1\n9,3\n"), "kind,big\n0,no\n2,yes\n");
+  EXPECT_THAT(fitted.said("a,b\n0,1\n", "predict_proba"), HasSubstr("kind:0,kind:1,kind:2,big:no,big:yes\n"));
+  const ValueMap& attributes = fitted.result.fitted.back().second;
+  EXPECT_EQ(at(attributes, "order_"), Value(ValueList{1, 0}));
+  EXPECT_EQ(at(attributes, "chain_method_"), Value("predict"));
+  EXPECT_EQ(at(attributes, "classes_"), Value(ValueList{ValueList{"no", "yes"}, ValueList{"0", "1", "2"}}));
+}
+
+// The first link reads the two features alone, the second one what the first passes on, too.
+TEST(Chains, ReadTheTargetsBeforeTheirOwn) {
+  const schema::Result result = run(chained("Regressor"));
+  const auto& links = std::get<ValueList>(at(result.fitted.back().second, "estimators_").data);
+  EXPECT_EQ(numbers_of(at(std::get<ValueMap>(links[0].data), "coef_")).size(), 2u);
+  EXPECT_EQ(numbers_of(at(std::get<ValueMap>(links[1].data), "coef_")).size(), 3u);
+}
+
+TEST(Chains, DrawTheirOrderByTheSeed) {
+  const auto drawn = [](const ValueMap& more) {
+    JobSpec job = spec({"kind", "big", "weight"}, "ClassifierChain");
+    job.pipeline[1].params = {{"order", "random"}, {"estimator", ValueMap{{"estimator", "GaussianNB"}}}};
+    for (const auto& param : more) job.pipeline[1].params.push_back(param);
+    const schema::Result result = run(job);
+    return std::pair(numbers_of(at(result.fitted.back().second, "order_")), result.seed);
+  };
+  // numpy.random.RandomState(seed).permutation(3)
+  EXPECT_THAT(drawn({{"random_state", 0}}).first, ElementsAre(2, 1, 0));
+  EXPECT_THAT(drawn({{"random_state", 1}}).first, ElementsAre(0, 2, 1));
+  const auto [order, seed] = drawn({});   // that of the job
+  EXPECT_EQ(drawn({{"random_state", seed & 0xffffffff}}).first, order);
+}
+
+TEST(Chains, OfASpoiledModelAreRefused) {
+  const Fitted fitted(chained("Classifier"));
+  const ModelFile whole(fitted.files.model_file);
+  std::string tensors(reinterpret_cast<const char*>(whole.tensors().data()), whole.tensors().size());
+  const std::string order("\1\0\0\0\0\0\0\0", 8);
+  const std::size_t place = tensors.find(order);
+  ASSERT_NE(place, std::string::npos);
+  for (const auto& [first, words] :
+       std::vector<std::pair<char, const char*>>{{0, "'order' has a position twice"}, {2, "'order'"}}) {
+    tensors[place] = first;
+    const std::filesystem::path path = fitted.folder.path() / "spoiled.kedge";
+    ModelFileWriter writer(path);
+    writer.state() = std::string(reinterpret_cast<const char*>(whole.state().data()), whole.state().size());
+    writer.add_tensor(std::as_bytes(std::span(tensors)));
+    writer.finish(whole.info());
+    try {
+      StoredModel::load(fitted.ctx, path);
+      ADD_FAILURE() << "it was loaded";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::kModelCorrupt);
+      EXPECT_THAT(error.message, HasSubstr(words));
+    }
+  }
+}
+
 TEST(Targets, OfAModelThatDoesNotFitThemAreRefused) {
   const Fitted fitted(classes());
   for (const auto& spoil : std::vector<std::function<void(schema::ModelInfo&)>>{
@@ -199,6 +267,14 @@ TEST(Targets, AreNoFeaturesAndHaveTheirRoleInAPreview) {
   std::vector<std::string> roles;
   for (const schema::PreviewColumn& column : preview.columns) roles.push_back(column.role);
   EXPECT_THAT(roles, ElementsAre("feature", "feature", "leftOut", "leftOut", "target", "target"));
+}
+
+TEST(Chains, TakeWeights) {
+  JobSpec job = chained("Regressor");
+  job.select.targets = {"size", "kind"}, job.select.weights = "weight";
+  const schema::Result weighted = run(job);
+  job.select.weights.reset();
+  EXPECT_NE(weighted.fitted.back().second, run(job).fitted.back().second);
 }
 
 TEST(Targets, TakeWeights) {
@@ -273,6 +349,49 @@ const std::vector<Refused> kRefused = {
        return job;
      },
      "select.targets", "select.targets is the model's own"},
+    {"ChainNotNamed", [] { return spec({}, "ClassifierChain"); }, "select.targets",
+     "ClassifierChain fits several target columns: name them in select.targets"},
+    {"OrderOfOthers",
+     [] {
+       return changed(chained("Regressor"), [](JobSpec& s) { s.pipeline[1].params = {{"order", ValueList{2, 0, 1}}}; });
+     },
+     "select.targets", "select.targets names 2 columns, order of RegressorChain has 3"},
+    {"OrderTwice",
+     [] {
+       return changed(chained("Regressor"), [](JobSpec& s) { s.pipeline[1].params = {{"order", ValueList{1, 1}}}; });
+     },
+     "pipeline[1].params.order", "RegressorChain: order is [1,1], must have each of 0 to 1 once"},
+    {"OrderOfACandidate",
+     [] {
+       return chained("Regressor",
+                      schema::GridSearch{.paramGrid = ValueMap{{"regressorchain__order",
+                                                                ValueList{ValueList{0, 1}, ValueList{0, 2, 1}}}}});
+     },
+     "task.gridSearch.paramGrid", "order of RegressorChain has 3"},
+    {"FoldsOfAChain",
+     [] { return changed(chained("Regressor"), [](JobSpec& s) { s.pipeline[1].params = {{"cv", 1}}; }); },
+     "pipeline[1].params.cv", "cv is 1, must be an integer at least 2 or null"},
+    {"ChainMethod",
+     [] {
+       return changed(chained("Classifier"),
+                      [](JobSpec& s) { s.pipeline[1].params.emplace_back("chain_method", "decision_function"); });
+     },
+     "pipeline[1].params.chain_method", "chain_method is \"decision_function\", but GaussianNB has none"},
+    {"ChainMethods",
+     [] {
+       return changed(chained("Classifier"), [](JobSpec& s) {
+         s.pipeline[1].params = {{"chain_method", ValueList{"predict_proba", "predict_log_proba"}},
+                                 {"estimator", ValueMap{{"estimator", "LinearSVC"}}}};
+       });
+     },
+     "pipeline[1].params.chain_method", "but LinearSVC has none"},
+    {"ChainInAChain",
+     [] {
+       return changed(chained("Regressor"), [](JobSpec& s) {
+         s.pipeline[1].params = {{"estimator", ValueMap{{"estimator", "RegressorChain"}}}};
+       });
+     },
+     "pipeline[1].params.estimator", "is a regressor of several targets, must be a regressor"},
     {"Nested",
      [] {
        return changed(classes(), [](JobSpec& s) {
@@ -297,11 +416,20 @@ TEST_P(RefusedTargets, SayWhereAndWhy) {
 INSTANTIATE_TEST_SUITE_P(Cases, RefusedTargets, ::testing::ValuesIn(kRefused),
                          [](const auto& info) { return info.param.name; });
 
+JobSpec with_params(JobSpec job, ValueMap params) {
+  job.pipeline[1].params = std::move(params);
+  return job;
+}
+
 TEST(Targets, ThatTheDataLackOrDoNotFitAreNamed) {
   const std::vector<std::pair<JobSpec, std::string>> cases{
       {spec({"kind", "bigg"}, "MultiOutputClassifier"), "did you mean 'big'"},
       {spec({"kind", "size"}, "MultiOutputClassifier"), "y is continuous: target 'size' is 1.5"},
-      {spec({"size", "big"}, "MultiOutputRegressor"), "target 'big' is nominal, MultiOutputRegressor needs numbers"}};
+      {spec({"size", "big"}, "MultiOutputRegressor"), "target 'big' is nominal, MultiOutputRegressor needs numbers"},
+      {with_params(chained("Regressor"), {{"cv", 10}}), "target 'size': cv is 10, but there are only 9 rows"},
+      {with_params(chained("Classifier"), {{"cv", 4}}), "target 'kind': cv is 4, but no class has more than 3 rows"},
+      {with_params(chained("Classifier"), {{"chain_method", "predict_proba"}}),
+       "chain_method is predict_proba, which passes on one of two classes; target 'kind' has 3"}};
   for (const auto& [job, words] : cases) {
     try {
       run(job);
