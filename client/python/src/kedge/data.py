@@ -41,7 +41,7 @@ class Dataset:
         return self.select(target=column)
 
     def targets(self, *columns: str) -> Dataset:
-        """Several target columns, for MultiOutputClassifier and MultiOutputRegressor."""
+        """Several target columns, for MultiOutputClassifier, MultiOutputRegressor and chains of them."""
         return self.select(targets=list(columns))
 
     def columns(self, *names: str) -> Dataset:

@@ -360,6 +360,27 @@ class CategoricalNB(Estimator):
         super().__init__(**_given(locals()))
 
 
+class ClassifierChain(Estimator):
+    """Fit a copy of a classifier to each of several target columns, one after the other; each reads the columns before its own.
+
+    estimator: A copy of it is fitted to each target column; null takes LogisticRegression. Default None.
+    order: Positions of the target columns in the order of the chain; null takes that of select.targets. Default None.
+    cv: Folds whose predictions later links are fitted on; null fits them on the true targets. Default None.
+    chain_method: What a link passes on to the next; of a list the first that the estimator has. Default 'predict'.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 order: Any = UNSET,
+                 cv: int | None = UNSET,
+                 chain_method: Any = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class ColumnTransformer(Estimator):
     """Apply transformers to columns of their own and put the results side by side.
 
@@ -3306,6 +3327,25 @@ class RandomUnderSampler(Estimator):
                  sampling_strategy: Any = UNSET,
                  random_state: int | None = UNSET,
                  replacement: bool = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
+class RegressorChain(Estimator):
+    """Fit a copy of a regressor to each of several target columns, one after the other; each reads the columns before its own.
+
+    estimator: A copy of it is fitted to each target column; null takes LinearRegression. Default None.
+    order: Positions of the target columns in the order of the chain; null takes that of select.targets. Default None.
+    cv: Folds whose predictions later links are fitted on; null fits them on the true targets. Default None.
+    random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    verbose: Accepted for compatibility and ignored. Default False.
+    """
+
+    def __init__(self, *,
+                 estimator: Any = UNSET,
+                 order: Any = UNSET,
+                 cv: int | None = UNSET,
+                 random_state: int | None = UNSET,
+                 verbose: bool = UNSET) -> None:
         super().__init__(**_given(locals()))
 
 

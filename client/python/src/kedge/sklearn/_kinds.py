@@ -281,7 +281,7 @@ LOCAL: dict[str, str] = {
     "LocalOutlierFactor": "scikit-learn keeps the distances of all neighbours, which are more than X",
     **dict.fromkeys(("PolynomialCountSketch", "RBFSampler", "SkewedChi2Sampler", "GaussianRandomProjection", "SparseRandomProjection"), DRAWS),
     **dict.fromkeys(("ColumnTransformer", "FeatureUnion", "VotingClassifier", "VotingRegressor", "StackingClassifier", "StackingRegressor",
-                     "TransformedTargetRegressor", "SelectFromModel", "FixedThresholdClassifier"), BY_PARTS),
+                     "TransformedTargetRegressor", "SelectFromModel", "FixedThresholdClassifier", "ClassifierChain", "RegressorChain"), BY_PARTS),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor", "OneVsRestClassifier", "OneVsOneClassifier", "CalibratedClassifierCV",
                      "TunedThresholdClassifierCV"), OTHER_ROWS),
     "UMAP": "it is not one of scikit-learn's",
