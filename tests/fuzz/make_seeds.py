@@ -78,7 +78,7 @@ def archives(rows, classes):
 
 SMALLER = {"n_features": 16, "n_estimators": 2, "hidden_layer_sizes": [2], "n_components": 2, "n_quantiles": 5, "n_clusters": 2, "radius": 2.0, "max_depth": 2, "n_knots": 3}
 TEXTS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")   # take them
-SEVERAL = ("MultiOutputClassifier", "MultiOutputRegressor")   # fit several targets
+SEVERAL = ("MultiOutputClassifier", "MultiOutputRegressor", "ClassifierChain", "RegressorChain")   # fit several targets
 SCALED = {"estimator": "StandardScaler"}
 PIPELINES = {
     "steps": ["StandardScaler", ("PCA", {"n_components": 2}), "LogisticRegression"],
@@ -145,7 +145,7 @@ def models(server):
         pipelines.setdefault(entry["name"], [(entry["name"], params)])
     messages = {"inline": {"csv": "text,class\nred apple,fruit\ngreen pear,fruit\nred fox,animal\nGrüner Frosch,animal\n", "target": "class"}}
     for name, steps in sorted(pipelines.items()):
-        several = {"select": {"targets": ["class", "d"], "types": {"d": "category"} if name.endswith("Classifier") else {}}} if name in SEVERAL else {}
+        several = {"select": {"targets": ["class", "d"], "types": {"d": "category"} if "Classifier" in name else {}}} if name in SEVERAL else {}
         job = server.run(spec(messages if name in TEXTS else flowers, steps, {"fit": {}}, **several))
         if job["state"] == "succeeded":
             path = f"/v1/models/{job['result']['model']}/download"

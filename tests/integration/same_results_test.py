@@ -173,6 +173,10 @@ def composed():
                                                step("MultiOutputClassifier", estimator=bayes)], cross_validate(), select={"types": {"when": "drop"}, "targets": ["plan", "y"]})
     yield "MultiOutputRegressor", job(DIABETES, ["StandardScaler", step("MultiOutputRegressor", estimator=ridge)], cross_validate(scoring=["r2"]),
                                       select={"targets": ["target", "bmi"]})
+    yield "ClassifierChain", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "n", "transformer": step("SimpleImputer"), "columns": ["age"]}]),
+                                         step("ClassifierChain", estimator=bayes, order=[1, 0])], cross_validate(), select={"types": {"when": "drop"}, "targets": ["plan", "y"]})
+    yield "RegressorChain", job(DIABETES, ["StandardScaler", step("RegressorChain", estimator=ridge, cv=3)], cross_validate(scoring=["r2"]),
+                                select={"targets": ["target", "bmi"]})
     yield "SelectFromModel", job(DIABETES, [step("SelectFromModel", estimator=ridge), "LinearRegression"], cross_validate(scoring=["r2"]))
     yield "RFE", job(DIABETES, [step("RFE", estimator=ridge, n_features_to_select=4), "LinearRegression"], cross_validate(scoring=["r2"]))
 
