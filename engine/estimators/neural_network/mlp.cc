@@ -164,11 +164,14 @@ MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
   const std::int64_t use =
       block * neurons * X.value_bytes + parameters * (X.value_bytes + memory::kDouble) + memory::answers(X);
   const std::int64_t targets = X.rows * (3 * memory::kDouble + 8);
+  const std::string scoring = memory::text(step, "scoring");
+  const bool has_scorer = scoring != "score" && scoring != "loss";   // reads all answers on the host
+  const std::int64_t scored = has_scorer ? bytes_of(X.rows, X.n_outputs + 1, 2 * memory::kDouble) : 0;
   const std::int64_t by_epochs = 2 * bytes_of(rows, neurons, X.value_bytes) + parameters * kVectors * X.value_bytes;
   const std::int64_t by_lbfgs = memory::doubles(X) + 2 * bytes_of(block, neurons, memory::kDouble) +
                                 2 * static_cast<std::int64_t>(shape.units.size()) * most_block * memory::kDouble +
                                 parameters * kLbfgsVectors * memory::kDouble;
-  const std::int64_t fit = X.copy() + targets + (is_lbfgs ? by_lbfgs : by_epochs);
+  const std::int64_t fit = X.copy() + targets + scored + (is_lbfgs ? by_lbfgs : by_epochs);
   return {.work = std::max(fit, use), .use = use};
 }
 

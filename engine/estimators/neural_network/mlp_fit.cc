@@ -14,6 +14,7 @@
 #include "engine/core/require.h"
 #include "engine/core/row_parts.h"
 #include "engine/estimators/neural_network/network_start.h"
+#include "engine/estimators/neural_network/validation_score.h"
 #include "engine/estimators/optimizers/lbfgs.h"
 
 namespace kedge::engine {
@@ -22,43 +23,6 @@ namespace {
 using schema::ErrorCode;
 constexpr std::int64_t kBlockRows = 8192;   // rows that pass through the network together, beyond batches
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// The targets on the device.
-template <class V>
-struct DeviceGoals {
-  Array<V> values;
-  Array<std::int32_t> codes;
-  Array<double> weights;
-
-  DeviceGoals(const Context& ctx, const MlpTarget& target)
-      : values(ctx.memory(), std::span<const V>(std::vector<V>(target.values.begin(), target.values.end()))),
-        codes(ctx.memory(), std::span<const std::int32_t>(target.codes)),
-        weights(ctx.memory(), std::span<const double>(target.weights)) {}
-  Goals<V> of(VectorView<const std::int32_t> batch) const {
-    return {batch, values.view(), codes.view(), weights.view()};
-  }
-};
-
-// The sum of what ops added to places of it since it was last taken.
-class LossSum {
- public:
-  explicit LossSum(const Context& ctx) : places_(ctx.memory(), kLossSums) { places_.zero(); }
-  VectorView<double> view() { return places_.view(); }
-  double take() {
-    const std::vector<double> host = places_.to_host();
-    places_.zero();
-    return std::accumulate(host.begin(), host.end(), 0.0);
-  }
-
- private:
-  Array<double> places_;
-};
-
-double weight_sum(const std::vector<double>& weights, std::span<const std::int32_t> rows) {
-  if (weights.empty()) return static_cast<double>(rows.size());
-  return std::accumulate(rows.begin(), rows.end(), 0.0,
-                         [&](double sum, std::int32_t row) { return sum + weights[static_cast<std::size_t>(row)]; });
-}
 
 [[noreturn]] void fail_divergence(const char* owner, const std::string& when) {
   throw schema::Error(ErrorCode::kBadData, std::string(owner) + ": the loss or a weight is not finite " + when +
@@ -97,6 +61,7 @@ class Epochs {
         validated_(ctx.memory(), std::span<const std::int32_t>(parts_.test)),
         batch_(ctx.memory(), gathers() || params.early_stopping ? most_rows() : 0, X.cols),
         sums_(ctx),
+        score_(ctx, params, target, goals_, parts_.test),
         places_(ctx.memory(), params.max_grad_norm ? kLossSums : 0),
         rate_(params.learning_rate_init) {}
 
@@ -113,7 +78,6 @@ class Epochs {
   double epoch();
   void step(std::int64_t first, std::int64_t count);
   double score();
-  double score_of(double loss, double weight) const;
   bool improves(MlpFit<T>& fit);
   void keep_best();
   void tell(const MlpFit<T>& fit) const;
@@ -135,6 +99,7 @@ class Epochs {
   Array<std::int32_t> order_, validated_;
   Matrix<T> batch_;
   LossSum sums_;
+  ValidationScore<T> score_;
   Array<double> places_;   // of clipping
   double rate_;
   std::int64_t steps_ = 0, idle_ = 0;
@@ -181,9 +146,8 @@ void Epochs<T>::shuffle() {
 template <class T>
 void Epochs<T>::step(std::int64_t first, std::int64_t count) {
   const VectorView<const std::int32_t> rows = std::as_const(order_).view().slice(first, count);
-  const double weight =
-      weight_sum(target_.weights,
-                 std::span(parts_.train).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+  const double weight = target_.weight_of(
+      std::span(parts_.train).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
   require(weight > 0, ErrorCode::kBadData, "{}: the weights of a batch of {} rows sum to 0, must be more",
           target_.owner, count);
   const MatrixView<const T> X = rows_at(rows, first);
@@ -224,44 +188,15 @@ double Epochs<T>::epoch() {
   return sums_.take() / static_cast<double>(n_train());
 }
 
-// Accuracy, R^2 or the loss, negated, of the rows that were set aside; their loss or misses alone leave the device.
+// Of the rows that were set aside.
 template <class T>
 double Epochs<T>::score() {
-  const bool is_classifier = target_.values.empty();
-  const std::int64_t last = shape_.n_layers() - 1;
   for (std::int64_t first = 0; first < n_validated(); first += kBlockRows) {
     const VectorView<const std::int32_t> rows =
         std::as_const(validated_).view().slice(first, std::min(kBlockRows, n_validated() - first));
-    const MatrixView<T> Z = network_.forward(rows_at(rows, first));
-    VectorView<const T> bias = network_.bias(last);
-    if (params_.scoring == "loss") {
-      ctx_.ops<T>().network->output(target_.loss, bias, goals_.of(rows), 1, Z, sums_.view());
-      continue;
-    }
-    if (target_.loss == OutputLoss::kPoisson) {
-      ctx_.ops<T>().network->activate(Activation::kExp, bias, Z);
-      bias = {};
-    }
-    ctx_.ops<T>().network->output(is_classifier ? OutputLoss::kMisses : OutputLoss::kSquared, bias, goals_.of(rows), 1,
-                                  Z, sums_.view());
+    score_.add(rows, network_.bias(shape_.n_layers() - 1), network_.forward(rows_at(rows, first)));
   }
-  return score_of(sums_.take(), weight_sum(target_.weights, parts_.test));
-}
-
-template <class T>
-double Epochs<T>::score_of(double loss, double weight) const {
-  if (params_.scoring == "loss") return -loss / weight;
-  if (target_.values.empty()) return (weight - loss) / weight;
-  if (!std::isfinite(loss)) return std::numeric_limits<double>::quiet_NaN();
-  double mean = 0, square = 0;
-  const auto weight_of = [&](std::int32_t row) {
-    return target_.weights.empty() ? 1.0 : target_.weights[static_cast<std::size_t>(row)];
-  };
-  for (const std::int32_t row : parts_.test) mean += weight_of(row) * target_.values[static_cast<std::size_t>(row)];
-  mean /= weight;
-  for (const std::int32_t row : parts_.test)
-    square += weight_of(row) * std::pow(target_.values[static_cast<std::size_t>(row)] - mean, 2);
-  return square > 0 ? 1 - 2 * loss / square : (loss > 0 ? 0.0 : 1.0);
+  return score_.take();
 }
 
 template <class T>
@@ -278,7 +213,9 @@ void Epochs<T>::tell(const MlpFit<T>& fit) const {
   if (!ctx_.emit || !params_.tells_epochs()) return;
   std::string said =
       std::string(target_.owner) + ": epoch " + std::to_string(fit.n_iter) + ": loss " + std::to_string(fit.loss);
-  if (!fit.validation_scores.empty()) said += ", validation score " + std::to_string(fit.validation_scores.back());
+  if (!fit.validation_scores.empty())
+    said += ", validation " + (params_.has_scorer() ? params_.scoring : "score") + " " +
+            std::to_string(fit.validation_scores.back());
   ctx_.emit(schema::LogEvent{"info", std::move(said)});
 }
 
@@ -292,7 +229,7 @@ bool Epochs<T>::improves(MlpFit<T>& fit) {
   }
   const double score = this->score();
   fit.validation_scores.push_back(score);
-  const bool better = !(score < *fit.best_validation_score + params_.tol);
+  const bool better = score >= *fit.best_validation_score + params_.tol;   // NaN is not
   if (score > *fit.best_validation_score) {
     fit.best_validation_score = score, fit.best_epoch = fit.n_iter;
     keep_best();
@@ -341,6 +278,10 @@ MlpFit<T> Epochs<T>::run() {
   if (!is_done)
     ctx_.warn(std::string(target_.owner) + ": no convergence within max_iter = " + std::to_string(params_.max_iter) +
               " epochs; raise it, tol or learning_rate_init");
+  require(!params_.early_stopping || fit.best_epoch > 0, ErrorCode::kBadData,
+          "{}: scoring {} was not a number in any of {} epochs: the {} rows set aside lack what it needs, such as rows "
+          "of each class; raise validation_fraction",
+          target_.owner, params_.scoring, fit.n_iter, n_validated());
   fit.parameters = (params_.early_stopping ? best_ : network_.parameters()).to_host();
   fit.moving = (params_.early_stopping ? best_moving_ : network_.moving()).to_host();
   return fit;
@@ -360,7 +301,7 @@ class FullLoss {
         network_(ctx, shape, std::vector<double>(static_cast<std::size_t>(shape.n_parameters())), block_, true),
         total_(ctx.memory(), 1, X.rows > block_ ? shape.n_parameters() : 0),
         sums_(ctx),
-        weight_(weight_sum(target.weights, all_rows())),
+        weight_(target.weight_of(all_rows())),
         penalty_(params.alpha / weight_) {
     require(weight_ > 0, ErrorCode::kBadData, "{}: the weights of the rows sum to 0, must be more", target.owner);
   }

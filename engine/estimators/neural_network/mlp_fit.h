@@ -7,19 +7,10 @@
 
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/neural_network/mlp_params.h"
+#include "engine/estimators/neural_network/mlp_target.h"
 #include "engine/estimators/neural_network/network.h"
 
 namespace kedge::engine {
-
-// The targets on the host; either the codes (0 .. n_outputs - 1, or 0 and 1 with one output) or the values.
-struct MlpTarget {
-  const char* owner = "";
-  OutputLoss loss = OutputLoss::kSquared;
-  std::int64_t n_outputs = 1;
-  std::vector<std::int32_t> codes;
-  std::vector<double> values;
-  const std::vector<double>& weights;   // empty: all are 1
-};
 
 template <class T>
 struct MlpFit {
@@ -36,7 +27,7 @@ struct MlpFit {
 
 // The same numbers as scikit-learn's for the same seed, up to rounding. Only indices and the loss of an epoch pass
 // between host and device. Errors: kBadData for a validation part below 2 rows, weights of sum 0, and where parameters
-// leave their type.
+// leave their type, or no epoch has a score.
 template <class T>
 MlpFit<T> fit_mlp(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target);
 

@@ -3,10 +3,19 @@
 
 #include <limits>
 
+#include "engine/metrics/scorers.h"
+
 namespace kedge::engine {
 namespace {
 
 using P = MlpParams;
+
+std::vector<std::string> scorings(ScorerKind kind) {
+  std::vector<std::string> names{"score", "loss"};
+  for (const Scorer& scorer : scorers())
+    if (scorer.kind == kind) names.emplace_back(scorer.name);
+  return names;
+}
 
 ParamSet<P> param_set(const char* name, bool is_classifier) {
   ParamSet<P> set(name);
@@ -53,8 +62,8 @@ ParamSet<P> param_set(const char* name, bool is_classifier) {
            "Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 "
            "with adamw, otherwise 0.")
       .add("max_grad_norm", &P::max_grad_norm, above(0), "Beyond scikit-learn: longer gradients are cut to this norm.")
-      .add("scoring", &P::scoring, {"score", "loss"},
-           "Beyond scikit-learn: what early_stopping goes by, accuracy or R^2, or the loss.");
+      .add("scoring", &P::scoring, scorings(is_classifier ? ScorerKind::kClassification : ScorerKind::kRegression),
+           "Beyond scikit-learn: what early_stopping goes by: score (accuracy or R^2), the loss, or a scorer.");
   return set;
 }
 
@@ -104,7 +113,7 @@ MlpParams read_mlp_params(const ParamSet<P>& set, const schema::ValueMap& values
                  "must be another where layers, lr_schedule, weight_decay, max_grad_norm or scoring is set");
   if (params.lr_schedule && params.learning_rate != "constant")
     refuse_param(set.owner(), "learning_rate", params.learning_rate, "must be constant where lr_schedule is set");
-  if (params.scoring == "loss" && !params.early_stopping)
+  if (params.scoring != "score" && !params.early_stopping)
     refuse_param(set.owner(), "scoring", params.scoring, "needs early_stopping");
   return params;
 }

@@ -35,7 +35,7 @@ struct MlpParams {
   schema::Value layers;   // null: hidden_layer_sizes and activation
   std::optional<std::string> lr_schedule;
   std::optional<double> weight_decay, max_grad_norm;
-  std::string scoring = "score";
+  std::string scoring = "score";        // or loss, or a scorer's name
   std::vector<Layer> layer_list = {};   // of `layers`
   RateSchedule schedule = {};           // of lr_schedule
 
@@ -46,6 +46,7 @@ struct MlpParams {
   bool is_adam() const { return solver == "adam" || solver == "adamw"; }
   double decay() const { return weight_decay.value_or(solver == "adamw" ? 0.01 : 0); }
   bool tells_epochs() const;   // verbose
+  bool has_scorer() const { return scoring != "score" && scoring != "loss"; }
   bool is_extended() const;    // whether something is beyond scikit-learn
 };
 

@@ -2139,7 +2139,7 @@ class MLPClassifier(Estimator):
     weight_decay: Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 with adamw, otherwise 0.
         Default None.
     max_grad_norm: Beyond scikit-learn: longer gradients are cut to this norm. Default None.
-    scoring: Beyond scikit-learn: what early_stopping goes by, accuracy or R^2, or the loss. Default 'score'.
+    scoring: Beyond scikit-learn: what early_stopping goes by: score (accuracy or R^2), the loss, or a scorer. Default 'score'.
     """
 
     def __init__(self, *,
@@ -2208,7 +2208,7 @@ class MLPRegressor(Estimator):
     weight_decay: Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 with adamw, otherwise 0.
         Default None.
     max_grad_norm: Beyond scikit-learn: longer gradients are cut to this norm. Default None.
-    scoring: Beyond scikit-learn: what early_stopping goes by, accuracy or R^2, or the loss. Default 'score'.
+    scoring: Beyond scikit-learn: what early_stopping goes by: score (accuracy or R^2), the loss, or a scorer. Default 'score'.
     """
 
     def __init__(self, *,

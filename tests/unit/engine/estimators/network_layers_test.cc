@@ -4,20 +4,21 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "engine/core/params.h"
-#include "engine/core/rng.h"
-#include "engine/estimators/catalogue.h"
-#include "fixture.h"
+#include "network_fixture.h"
 
 namespace kedge::engine {
 namespace {
 
 using schema::Value;
-using schema::ValueList;
 using schema::ValueMap;
+using testing::Answer;
+using testing::answer;
 using testing::Data;
+using testing::refusal;
+using testing::rings;
+using testing::texts;
+using testing::waves;
 
 // Of torch 2.15.0, by tests/estimators/torch_peer.py: five losses, then three predictions.
 struct Case {
@@ -78,54 +79,6 @@ const std::vector<Case>& cases() {
 
 constexpr double kNear = 1e-9;   // five epochs of double arithmetic, in other orders
 
-Data waves() {
-  Data data{.n_rows = 12, .n_cols = 3};
-  for (int i = 0; i < 12; ++i) {
-    for (int j = 0; j < 3; ++j) data.X.push_back(std::sin(1.3 * i + 0.7 * j));
-    data.values.push_back(std::cos(0.9 * i));
-  }
-  return data;
-}
-
-// Three classes in 400 rows.
-Data rings() {
-  Data data{.n_rows = 400, .n_cols = 4, .classes = {"a", "b", "c"}};
-  PhiloxStream random(7, 0);
-  for (int i = 0; i < 400; ++i) {
-    double sum = 0;
-    for (int j = 0; j < 4; ++j) {
-      data.X.push_back(2 * random.uniform() - 1);
-      sum += data.X.back() * data.X.back();
-    }
-    data.y.push_back(sum < 1 ? 0 : sum < 1.6 ? 1 : 2);
-    data.values.push_back(sum);
-  }
-  return data;
-}
-
-Value texts(const std::vector<const char*>& layers) {
-  ValueList list;
-  for (const char* const layer : layers) list.emplace_back(layer);
-  return list;
-}
-
-struct Answer {
-  std::vector<double> curve, predictions;
-  ValueMap attributes;
-};
-
-Answer answer(const std::string& name, const ValueMap& params, const Data& data, const char* device = "cpu") {
-  const Context ctx{.device = testing::device_named(device)};
-  const testing::Loaded<double> loaded(ctx.device, data);
-  auto estimator = find_estimator(name)->make_f64(params);
-  estimator->fit(ctx, loaded.all(), loaded.target());
-  Answer found{.attributes = estimator->attributes()};
-  found.curve = numbers_of(*find_value(found.attributes, "loss_curve_")).value();
-  if (auto* const regressor = dynamic_cast<Regressor<double>*>(estimator.get()))
-    found.predictions = regressor->predict(ctx, loaded.all());
-  return found;
-}
-
 ValueMap params_of(const Case& c) {
   const bool is_rms = std::string(c.solver) == "rmsprop";
   ValueMap params{{"layers", texts(c.layers)},
@@ -143,15 +96,6 @@ ValueMap params_of(const Case& c) {
   if (c.most > 0) params.emplace_back("max_grad_norm", c.most);
   if (*c.schedule) params.emplace_back("lr_schedule", c.schedule);
   return params;
-}
-
-std::string refusal(const std::string& name, const ValueMap& params) {
-  try {
-    find_estimator(name)->make_f64(params);
-  } catch (const schema::Error& error) {
-    return error.message;
-  }
-  return "none";
 }
 
 const ValueMap kDeep{
