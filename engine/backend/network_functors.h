@@ -173,4 +173,10 @@ KEDGE_HD T momentum_step(const StepConstants<T>& c, T g, T& m) {
   return c.is_nesterov ? c.first * m - c.rate * g : m;
 }
 
+// Whether x is an integer from 0 to n_codes - 1. NaN is not.
+template <class T>
+KEDGE_HD bool is_code(T x, std::int64_t n_codes) {
+  return x >= T{0} && x < static_cast<T>(n_codes) && x == floor(x);
+}
+
 }   // namespace kedge::engine

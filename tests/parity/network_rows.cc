@@ -301,6 +301,45 @@ void check_clip(Probe<T>& probe) {
   }
 }
 
+template <class T>
+void check_embed(Probe<T>& probe) {   // shape: n rows of two columns of codes between two others, k codes, vectors of w
+  const auto [n, k, w] = probe.shape();
+  const std::vector<std::int32_t> columns{3, 1};
+  const auto codes = probe.codes(2 * n, static_cast<int>(k), 1);
+  Table x = probe.numbers(n, 5, 2, -100);   // the others are no codes
+  const auto code_at = [&](std::int64_t i, std::int64_t c) { return codes[static_cast<std::size_t>(2 * i + c)]; };
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t c = 0; c < 2; ++c) x.at(i, columns[static_cast<std::size_t>(c)]) = code_at(i, c);
+  const Table table = probe.numbers(k, w, 3), d = probe.numbers(n, 2 * w, 4);
+  Table expected(n, 2 * w), gradient(k, w);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t c = 0; c < 2; ++c) {
+      for (std::int64_t j = 0; j < w; ++j) {
+        expected.at(i, c * w + j) = table.at(code_at(i, c), j);
+        gradient.at(code_at(i, c), j) += d.at(i, c * w + j);
+      }
+    }
+  }
+  for (double& value : gradient.values) value *= 0.25;
+  const auto named = probe.upload(columns);
+  Padded<T> X(probe.memory(), x), vectors(probe.memory(), n, 2 * w), back(probe.memory(), k, w);
+  engine::NetworkOps<T>& ops = *probe.ops().network;
+  EXPECT_FALSE(ops.find_no_code(std::as_const(X).view(), named.view(), k));
+  ops.embed(std::as_const(X).view(), named.view(), Padded<T>(probe.memory(), table).view(), vectors.view());
+  probe.expect_near(vectors.to_table(), expected, 0, "vectors");
+  ops.embed_backward(std::as_const(X).view(), named.view(), 0.25, Padded<T>(probe.memory(), d).view(), back.view());
+  probe.expect_near(back.to_table(), gradient, 0, "gradient");   // sums of eighths, which are exact
+  for (const double wrong : {-1.0, static_cast<double>(k), 0.5, std::numeric_limits<double>::quiet_NaN()}) {
+    if (n == 0) break;
+    Table bad = x;
+    bad.at(n - 1, 3) = bad.at(n / 2, 1) = bad.at(n / 2, 3) = wrong;
+    const auto cell = ops.find_no_code(Padded<T>(probe.memory(), bad).view(), named.view(), k);
+    ASSERT_TRUE(cell) << wrong;
+    EXPECT_EQ(cell->row, n / 2) << wrong;
+    EXPECT_EQ(cell->col, 1) << wrong;
+  }
+}
+
 }   // namespace
 
 template <class T>
@@ -324,6 +363,10 @@ std::vector<Row<T>> network_rows() {
        kFormula<T>,
        &check_normalize<T>,
        {{1, 2, 0}, {200, 100, 0}, {300, 33, 0}, {0, 5, 0}, {3000, 3, 0}}},
+      {"network_embed",
+       kFormula<T>,
+       &check_embed<T>,
+       {{1, 1, 1}, {200, 40, 8}, {300, 7, 33}, {0, 5, 2}, {3000, 1000, 3}, {500, 1, 16}}},
       {"network_clip", kFormula<T>, &check_clip<T>, {{1, 0, 0}, {500, 0, 0}, {50000, 0, 0}}},
   };
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "engine/backend/ops/tables.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -94,6 +96,19 @@ class NetworkOps {
                                   VectorView<T> scale_gradient, VectorView<T> shift_gradient) = 0;
   // Scales a gradient whose norm exceeds `most` to that norm. `places` are kLossSums numbers of scratch.
   virtual void clip_norm(double most, VectorView<T> gradient, VectorView<double> places) = 0;
+
+  // The first cell (in row-major order) of these columns of X that is no integer from 0 to n_codes - 1, if any; its
+  // column is that of X. Waits for the device.
+  virtual std::optional<Cell> find_no_code(MatrixView<const T> X, VectorView<const std::int32_t> columns,
+                                           std::int64_t n_codes) = 0;
+  // out[i, c * width + j] = table[X[i, columns[c]], j] for the table's `width` columns. The cells are codes of it.
+  virtual void embed(MatrixView<const T> X, VectorView<const std::int32_t> columns, MatrixView<const T> table,
+                     MatrixView<T> out) = 0;
+  // What comes back through embed(): gradient[k, j] = scale * the sum of D[i, c * width + j] over the cells with code
+  // k, 0 where there are none, of fewer than 2^31 cells. In double, by rows and then columns, rounded once: the same
+  // bits on every device.
+  virtual void embed_backward(MatrixView<const T> X, VectorView<const std::int32_t> columns, double scale,
+                              MatrixView<const T> D, MatrixView<T> gradient) = 0;
 };
 
 }   // namespace kedge::engine

@@ -1,6 +1,8 @@
 // Layers of neural networks on the CPU: batches are short, so that most of it stays on the calling thread.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/cpu/cpu_ops.h"
@@ -262,7 +264,62 @@ class CpuNetwork final : public NetworkOps<T> {
       for (std::int64_t j = 0; j < gradient.size; ++j) g[j] = static_cast<T>(g[j] * factor);
   }
 
+  std::optional<Cell> find_no_code(MatrixView<const T> X, VectorView<const std::int32_t> columns,
+                                   std::int64_t n_codes) override {
+    for (std::int64_t i = 0; i < X.rows; ++i) {
+      if (i % kRowTile == 0) check_job_stop();
+      for (std::int64_t c = 0; c < columns.size; ++c) {
+        const std::int64_t column = raw(columns)[c];
+        if (!is_code(raw(X)[i * X.stride + column], n_codes)) return first_of_row(X, columns, n_codes, i);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void embed(MatrixView<const T> X, VectorView<const std::int32_t> columns, MatrixView<const T> table,
+             MatrixView<T> out) override {
+    for_rows(out.rows, out.cols, [&](std::int64_t i) {
+      for (std::int64_t c = 0; c < columns.size; ++c) {
+        const auto code = static_cast<std::int64_t>(raw(X)[i * X.stride + raw(columns)[c]]);
+        std::copy_n(raw(table) + code * table.stride, table.cols, raw(out) + i * out.stride + c * table.cols);
+      }
+    });
+  }
+
+  // The cells in order of their codes, so that only vectors that occur are summed.
+  void embed_backward(MatrixView<const T> X, VectorView<const std::int32_t> columns, double scale,
+                      MatrixView<const T> D, MatrixView<T> gradient) override {
+    const std::int64_t width = gradient.cols;
+    std::vector<std::pair<std::int64_t, std::int64_t>> cells;   // code and place
+    cells.reserve(static_cast<std::size_t>(X.rows * columns.size));
+    for (std::int64_t i = 0; i < X.rows; ++i)
+      for (std::int64_t c = 0; c < columns.size; ++c)
+        cells.emplace_back(static_cast<std::int64_t>(raw(X)[i * X.stride + raw(columns)[c]]), i * columns.size + c);
+    std::ranges::sort(cells);
+    for (std::int64_t k = 0; k < gradient.rows; ++k) std::fill_n(raw(gradient) + k * gradient.stride, width, T{0});
+    std::vector<double> sums(static_cast<std::size_t>(width));
+    for (std::size_t first = 0, last = 0; first < cells.size(); first = last) {
+      std::ranges::fill(sums, 0.0);
+      for (; last < cells.size() && cells[last].first == cells[first].first; ++last) {
+        const std::int64_t i = cells[last].second / columns.size, c = cells[last].second % columns.size;
+        add_to_sums(raw(D) + i * D.stride + c * width, width, sums.data());
+      }
+      T* const to = raw(gradient) + cells[first].first * gradient.stride;
+      for (std::int64_t j = 0; j < width; ++j) to[j] = static_cast<T>(scale * sums[static_cast<std::size_t>(j)]);
+    }
+  }
+
  private:
+  // Of a row that has one; `columns` are in any order.
+  static Cell first_of_row(MatrixView<const T> X, VectorView<const std::int32_t> columns, std::int64_t n_codes,
+                           std::int64_t i) {
+    std::int64_t first = X.cols;
+    for (std::int64_t c = 0; c < columns.size; ++c) {
+      const std::int64_t column = raw(columns)[c];
+      if (!is_code(raw(X)[i * X.stride + column], n_codes)) first = std::min(first, column);
+    }
+    return {i, first};
+  }
   struct RowMoments {
     double mean = 0, variance = 0;
   };

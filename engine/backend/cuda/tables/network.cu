@@ -1,5 +1,8 @@
 // Layers of neural networks on the GPU. Each kernel reads and writes a batch once; losses are summed by block, each
 // block into a place of its own, so that no step waits for the host and no order is left to chance.
+#include <optional>
+#include <span>
+
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/network_functors.h"
@@ -252,6 +255,60 @@ __global__ void clip_gradient(double most, std::int64_t n, T* gradient, int n_pl
   if (factor < 1 && j < n) gradient[j] = static_cast<T>(static_cast<double>(gradient[j]) * factor);
 }
 
+template <class T>
+__global__ void first_no_code(MatrixView<const T> X, const std::int32_t* columns, std::int64_t n_columns,
+                              std::int64_t n_codes, unsigned long long* first) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t c = threadIdx.x; c < n_columns; c += blockDim.x) {
+    if (!is_code(raw(X)[i * X.stride + columns[c]], n_codes))
+      atomicMin(first, static_cast<unsigned long long>(i * X.cols + columns[c]));
+  }
+}
+
+template <class T>
+__global__ void embed_cells(MatrixView<const T> X, const std::int32_t* columns, std::int64_t cells,
+                            MatrixView<const T> table, MatrixView<T> out) {
+  const std::int64_t i = own_row();
+  if (i >= X.rows) return;
+  for (std::int64_t e = threadIdx.x; e < cells; e += blockDim.x) {
+    const auto code = static_cast<std::int64_t>(raw(X)[i * X.stride + columns[e / table.cols]]);
+    raw(out)[i * out.stride + e] = raw(table)[code * table.stride + e % table.cols];
+  }
+}
+
+// The codes of X's cells by rows and then columns, and their places in that order.
+template <class T>
+__global__ void list_codes(MatrixView<const T> X, const std::int32_t* columns, std::int64_t n_columns,
+                           std::int32_t* codes, std::int32_t* places) {
+  const std::int64_t p = own_item();
+  if (p >= X.rows * n_columns) return;
+  codes[p] = static_cast<std::int32_t>(raw(X)[p / n_columns * X.stride + columns[p % n_columns]]);
+  places[p] = static_cast<std::int32_t>(p);
+}
+
+template <class T>
+__global__ void clear_cells(MatrixView<T> A) {
+  const std::int64_t i = own_row();
+  if (i >= A.rows) return;
+  for (std::int64_t j = threadIdx.x; j < A.cols; j += blockDim.x) raw(A)[i * A.stride + j] = T{0};
+}
+
+// Codes ascend. The threads of a row of the block share the numbers of the vector whose first cell is theirs.
+template <class T>
+__global__ void sum_by_code(const std::int32_t* codes, const std::int32_t* places, std::int64_t n,
+                            std::int64_t n_columns, double scale, MatrixView<const T> D, MatrixView<T> gradient) {
+  const std::int64_t first = own_row();
+  if (first >= n || (first > 0 && codes[first - 1] == codes[first])) return;
+  const std::int32_t code = codes[first];
+  for (std::int64_t j = threadIdx.x; j < gradient.cols; j += blockDim.x) {
+    double sum = 0;
+    for (std::int64_t q = first; q < n && codes[q] == code; ++q)
+      sum += static_cast<double>(raw(D)[places[q] / n_columns * D.stride + places[q] % n_columns * gradient.cols + j]);
+    raw(gradient)[code * gradient.stride + j] = static_cast<T>(scale * sum);
+  }
+}
+
 unsigned loss_blocks(std::int64_t n) {
   const unsigned blocks = blocks_for(n, kThreads);
   return blocks < kLossSums ? blocks : static_cast<unsigned>(kLossSums);
@@ -332,6 +389,39 @@ class CudaNetwork final : public NetworkOps<T>, private CudaBody {
     KEDGE_LAUNCH(runtime_, square_gradient<T>, blocks, kThreads, 0, gradient.size, raw(gradient), raw(places));
     KEDGE_LAUNCH(runtime_, clip_gradient<T>, blocks_for(gradient.size, kThreads), kThreads, 0, most, gradient.size,
                  raw(gradient), static_cast<int>(blocks), raw(places));
+  }
+
+  std::optional<Cell> find_no_code(MatrixView<const T> X, VectorView<const std::int32_t> columns,
+                                   std::int64_t n_codes) override {
+    constexpr unsigned long long kNone = ~0ull;
+    if (X.rows == 0) return std::nullopt;
+    Array<unsigned long long> first(runtime_, std::span<const unsigned long long>(&kNone, 1));
+    KEDGE_LAUNCH(runtime_, first_no_code<T>, row_blocks(X.rows, columns.size), row_block(columns.size), 0, X,
+                 raw(columns), columns.size, n_codes, first.data());
+    const unsigned long long cell = first.to_host()[0];
+    if (cell == kNone) return std::nullopt;
+    return Cell{static_cast<std::int64_t>(cell) / X.cols, static_cast<std::int64_t>(cell) % X.cols};
+  }
+
+  void embed(MatrixView<const T> X, VectorView<const std::int32_t> columns, MatrixView<const T> table,
+             MatrixView<T> out) override {
+    const std::int64_t cells = columns.size * table.cols;
+    KEDGE_LAUNCH(runtime_, embed_cells<T>, row_blocks(X.rows, cells), row_block(cells), 0, X, raw(columns), cells,
+                 table, out);
+  }
+
+  // A stable sort of the cells by code keeps their order in each.
+  void embed_backward(MatrixView<const T> X, VectorView<const std::int32_t> columns, double scale,
+                      MatrixView<const T> D, MatrixView<T> gradient) override {
+    const std::int64_t n = X.rows * columns.size;
+    Array<std::int32_t> codes(runtime_, n), places(runtime_, n);
+    KEDGE_LAUNCH(runtime_, clear_cells<T>, row_blocks(gradient.rows, gradient.cols), row_block(gradient.cols), 0,
+                 gradient);
+    KEDGE_LAUNCH(runtime_, list_codes<T>, blocks_for(n, kThreads), kThreads, 0, X, raw(columns), columns.size,
+                 codes.data(), places.data());
+    libraries_.sort_pairs(raw(codes), raw(places), n);
+    KEDGE_LAUNCH(runtime_, sum_by_code<T>, row_blocks(n, gradient.cols), row_block(gradient.cols), 0, codes.data(),
+                 places.data(), n, columns.size, scale, D, gradient);
   }
 };
 
