@@ -1,4 +1,4 @@
-// Reads layers and schedules from their texts: a name, and numbers or words in brackets.
+// Reads layers and schedules from their texts, a name and numbers or words in brackets, and embeddings from objects.
 #include "engine/estimators/neural_network/layer_list.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
+constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;   // codes up to this are exact in float32, too
 
 constexpr std::pair<std::string_view, Activation> kActivations[] = {{"identity", Activation::kIdentity},
                                                                     {"logistic", Activation::kLogistic},
@@ -71,6 +71,41 @@ std::string activation_names() {
   return names;
 }
 
+// An integer from `low` to `high`; otherwise `fail` names it.
+template <class Fail>
+std::int64_t read_integer(const schema::Value* value, const char* name, std::int64_t low, std::int64_t high,
+                          const Fail& fail) {
+  const auto* const number = value ? std::get_if<std::int64_t>(&value->data) : nullptr;
+  if (!number || *number < low || *number > high)
+    fail(std::string(name) + " is " + (value ? schema::to_string(*value) : "missing") + ", must be an integer from " +
+         std::to_string(low) + " to " + std::to_string(high));
+  return *number;
+}
+
+// {"embedding": {"columns": [0, 2], "input_dim": 100, "output_dim": 8}}
+template <class Fail>
+Embedding read_embedding(const schema::ValueMap& entry, const Fail& fail) {
+  const auto* const inside = entry.size() == 1 && entry.front().first == "embedding"
+                                 ? std::get_if<schema::ValueMap>(&entry.front().second.data)
+                                 : nullptr;
+  if (!inside) fail("an object must be {\"embedding\": {\"columns\", \"input_dim\", \"output_dim\"}}");
+  for (const auto& [name, unused] : *inside)
+    if (name != "columns" && name != "input_dim" && name != "output_dim")
+      fail("an embedding has no '" + name + "'; it has columns, input_dim and output_dim");
+  Embedding embedding;
+  const schema::Value* const columns = find_value(*inside, "columns");
+  const auto* const list = columns ? std::get_if<schema::ValueList>(&columns->data) : nullptr;
+  if (!list || list->empty()) fail("columns must be a list of at least one position");
+  for (const schema::Value& column : *list) {
+    embedding.columns.push_back(read_integer(&column, "a column", 0, kMostUnits, fail));
+    if (std::ranges::count(embedding.columns, embedding.columns.back()) > 1)
+      fail("column " + std::to_string(embedding.columns.back()) + " is there twice");
+  }
+  embedding.input_dim = read_integer(find_value(*inside, "input_dim"), "input_dim", 1, kMostUnits, fail);
+  embedding.output_dim = read_integer(find_value(*inside, "output_dim"), "output_dim", 1, kMostUnits, fail);
+  return embedding;
+}
+
 // Reads one text of the list; `fail` ends with what is wrong with it.
 template <class Fail>
 void read_layer(const Call& call, std::vector<Layer>& layers, const Fail& fail) {
@@ -103,19 +138,38 @@ void read_layer(const Call& call, std::vector<Layer>& layers, const Fail& fail) 
 
 }   // namespace
 
-std::vector<Layer> read_layers(const std::string& owner, const schema::Value& texts) {
+schema::ParamForm embedding_form() {
+  const Bounds most = between(1, static_cast<double>(kMostUnits));
+  const schema::Value none = nullptr;
+  return object_form({{"embedding",
+                       "Learned vectors in place of codes.",
+                       none,
+                       {object_form({{"columns", "Positions of the columns.", none, {array_form()}},
+                                     {"input_dim", "Codes are 0 to input_dim - 1.", none, {integer_form(most)}},
+                                     {"output_dim", "Numbers of a vector.", none, {integer_form(most)}}})}}});
+}
+
+std::vector<Layer> read_layers(const std::string& owner, const schema::Value& entries) {
   std::vector<Layer> layers;
-  const auto* const list = std::get_if<schema::ValueList>(&texts.data);
+  const auto* const list = std::get_if<schema::ValueList>(&entries.data);
   if (!list) return layers;
+  bool is_begun = false;   // behind the embeddings
   for (std::size_t i = 0; i < list->size(); ++i) {
-    const auto* const text = std::get_if<std::string>(&(*list)[i].data);
     const auto fail = [&](const std::string& problem) {
-      refuse_param(owner, "layers", texts, "layer " + std::to_string(i + 1) + ": " + problem);
+      refuse_param(owner, "layers", entries, "layer " + std::to_string(i + 1) + ": " + problem);
     };
+    if (const auto* const object = std::get_if<schema::ValueMap>(&(*list)[i].data)) {
+      if (is_begun) fail("an embedding must come before all other layers");
+      layers.push_back({.kind = Layer::Kind::kEmbedding, .embedding = read_embedding(*object, fail)});
+      continue;
+    }
+    const auto* const text = std::get_if<std::string>(&(*list)[i].data);
     const auto call = text ? read_call(*text) : std::nullopt;
-    if (!call) fail("must be a name, or a name with values in brackets, such as dense(64, relu)");
+    if (!call) fail("must be a name, or a name with values in brackets, such as dense(64, relu), or an embedding");
+    const std::size_t first = layers.size();
     read_layer(*call, layers, fail);
-    if (layers.front().kind != Layer::Kind::kDense) fail("the first layer must be dense");
+    if (!is_begun && layers[first].kind != Layer::Kind::kDense) fail("the first layer must be dense");
+    is_begun = true;
   }
   return layers;
 }

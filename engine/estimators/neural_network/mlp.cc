@@ -20,21 +20,23 @@ constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;   // of a layer in a 
 
 std::vector<std::string> attribute_names(bool classes) {
   std::vector<std::string> names{
-      "coefs_",    "intercepts_", "loss_", "best_loss_",      "loss_curve_",        "n_iter_",
-      "n_layers_", "n_outputs_",  "t_",    "out_activation_", "validation_scores_", "best_validation_score_",
-      "history_",  "best_epoch_", "norms_"};
+      "coefs_",    "intercepts_", "loss_",  "best_loss_",      "loss_curve_",        "n_iter_",
+      "n_layers_", "n_outputs_",  "t_",     "out_activation_", "validation_scores_", "best_validation_score_",
+      "history_",  "best_epoch_", "norms_", "embeddings_"};
   if (classes) names.emplace_back("classes_");
   return names;
 }
 
 std::vector<std::string> deviations() {
-  return {"A loss or a weight that is not finite ends the fit with an error in the epoch where it comes up.",
-          "solver lbfgs works in float64 for float32 data, too; its coefficients are rounded at the end.",
-          "warm_start is ignored; verbose sends an event for each epoch.",
-          "Beyond scikit-learn: layers, solvers adamw and rmsprop, lr_schedule, weight_decay, max_grad_norm, scoring. "
-          "weight_decay acts on the weights alone, decoupled from the gradient, with each solver; norms have epsilon "
-          "1e-5 and momentum 0.1, as torch's; coefs_ and intercepts_ are of the dense layers, norms_ has the others'.",
-          "history_, best_epoch_ and norms_ are there where one of those is set."};
+  return {
+      "A loss or a weight that is not finite ends the fit with an error in the epoch where it comes up.",
+      "solver lbfgs works in float64 for float32 data, too; its coefficients are rounded at the end.",
+      "warm_start is ignored; verbose sends an event for each epoch.",
+      "Beyond scikit-learn: layers, solvers adamw and rmsprop, lr_schedule, weight_decay, max_grad_norm, scoring. "
+      "weight_decay acts on the weights alone, decoupled from the gradient, with each solver; norms have epsilon "
+      "1e-5 and momentum 0.1, as torch's; coefs_ and intercepts_ are of the dense layers, norms_ and embeddings_ have "
+      "the others'. alpha and weight_decay leave embeddings alone.",
+      "history_, best_epoch_, norms_ and embeddings_ are there where one of those is set."};
 }
 
 // Row-major parts of `packed`, one for each layer.
@@ -64,7 +66,7 @@ void MlpModel<T>::fit(const Context& ctx, const MlpParams& params, const Samples
 
 template <class T>
 Matrix<T> MlpModel<T>::outputs(const Context& ctx, const char* owner, const Samples<T>& X, Activation last) const {
-  require_fitted_columns(owner, X, static_cast<std::size_t>(fit_.shape.units.front()));
+  require_fitted_columns(owner, X, static_cast<std::size_t>(fit_.shape.n_columns));
   const std::int64_t n = X.n_rows(), n_layers = fit_.shape.n_layers();
   Matrix<T> out(ctx.memory(), n, fit_.shape.units.back());
   Network<T> network(ctx, fit_.shape, fit_.parameters, std::min(n, kBlockRows), false);
@@ -73,7 +75,9 @@ Matrix<T> MlpModel<T>::outputs(const Context& ctx, const char* owner, const Samp
     ctx.check_stop();
     const std::int64_t count = std::min(kBlockRows, n - first);
     Matrix<T> scratch;
-    const MatrixView<T> Z = network.forward(X.values(ctx, first, count, scratch));
+    const MatrixView<const T> rows = X.values(ctx, first, count, scratch);
+    network.require_codes(owner, rows);
+    const MatrixView<T> Z = network.forward(rows);
     ctx.ops<T>().network->activate(last, network.bias(n_layers - 1), Z);
     ctx.memory().copy(out.data() + first * out.cols(), Z.data, static_cast<std::size_t>(Z.size()) * sizeof(T));
   }
@@ -101,22 +105,32 @@ schema::ValueMap MlpModel<T>::attributes(const char* out_activation) const {
   schema::ValueMap history{{"loss", fit_.loss_curve}, {"learning_rate", fit_.rates}};
   if (has_scores) history.emplace_back("validation_score", fit_.validation_scores);
   const auto first_norm = packed.begin() + fit_.shape.intercepts_at(fit_.shape.n_layers());
-  schema::ValueMap norms{{"scales_and_shifts", std::vector<double>(first_norm, packed.end())},
+  auto table = packed.begin() + fit_.shape.embeddings_at();
+  schema::ValueMap norms{{"scales_and_shifts", std::vector<double>(first_norm, table)},
                          {"means_and_variances", fit_.moving}};
-  all.insert(all.end(),
-             {{"history_", std::move(history)}, {"best_epoch_", fit_.best_epoch}, {"norms_", std::move(norms)}});
+  schema::ValueList embeddings;
+  for (const Embedding& embedding : fit_.shape.embeddings) {
+    const auto end = table + embedding.n_parameters();
+    embeddings.push_back(rows_value(std::vector<double>(table, end), embedding.output_dim));
+    table = end;
+  }
+  all.insert(all.end(), {{"history_", std::move(history)},
+                         {"best_epoch_", fit_.best_epoch},
+                         {"norms_", std::move(norms)},
+                         {"embeddings_", std::move(embeddings)}});
   return all;
 }
 
 template <class T>
 void MlpModel<T>::state(StateArchive& archive, const MlpParams& params, std::int64_t n_outputs) {
   NetworkShape& shape = fit_.shape;
-  std::int64_t n_features = shape.units.empty() ? 0 : shape.units.front();
+  std::int64_t n_features = shape.n_columns;
   archive.features(n_features);
   if (archive.is_loading()) {
     for (const std::int64_t units : params.hidden_units())
       archive.expect_in("hidden_layer_sizes", units, 1, kMostUnits);
     shape = shape_of(params, n_features, n_outputs);
+    archive.expect(!shape.find_missing_column(), "layers", "has an embedding of a column that the model does not have");
     is_by_epochs_ = params.solver != "lbfgs", is_extended_ = params.is_extended();
   }
   archive.field("parameters", fit_.parameters, shape.n_parameters());
@@ -138,11 +152,11 @@ void MlpModel<T>::state(StateArchive& archive, const MlpParams& params, std::int
   (params.early_stopping ? fit_.best_validation_score : fit_.best_loss) = best;
 }
 
-// Parameters: themselves, their gradient, two means and the best of them; on the host those of L-BFGS. Rows: a batch
-// and its layers, or with L-BFGS all rows in double and the layers of a block.
+// Parameters: themselves, their gradient, two means and the best of them (three of these no fit can do without); on the
+// host those of L-BFGS. Rows: a batch and its layers, or with L-BFGS all rows in double and the layers of a block.
 template <class T>
 MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
-  constexpr std::int64_t kVectors = 5, kLbfgsVectors = 30;
+  constexpr std::int64_t kVectors = 5, kLeastVectors = 3, kLbfgsVectors = 30;
   const schema::Value* const sizes = find_value(step.params, "hidden_layer_sizes");
   const schema::Value* const texts = find_value(step.params, "layers");
   MlpParams read{.hidden_layer_sizes = sizes ? *sizes : MlpParams().hidden_layer_sizes};
@@ -150,12 +164,18 @@ MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
   NetworkShape shape = shape_of(read, X.cols, X.n_outputs);
   for (std::int64_t& units : shape.units) units = std::clamp<std::int64_t>(units, 1, memory::kMost);
   std::int64_t neurons = X.cols, parameters = 0;
+  for (const Embedding& embedding : shape.embeddings) {
+    neurons += embedding.width();
+    parameters += bytes_of(embedding.input_dim, embedding.output_dim, 1);
+  }
+  std::int64_t least = parameters;
   for (std::int64_t l = 0; l < shape.n_layers(); ++l) {
     const auto at = static_cast<std::size_t>(l);
     const std::int64_t stages = at < shape.after.size() ? static_cast<std::int64_t>(shape.after[at].size()) : 0;
     neurons += shape.neurons(l) * (1 + stages);   // twice each: what it gives, what it keeps
     parameters += 4 * stages * shape.neurons(l);
     parameters += bytes_of(shape.inputs(l) + 1, shape.neurons(l), 1);
+    least += bytes_of(shape.inputs(l) + 1, shape.neurons(l), 1);
   }
   const bool is_lbfgs = memory::text(step, "solver") == "lbfgs";
   const std::int64_t batch = std::max<std::int64_t>(memory::integer(step, "batch_size", 200), kBlockRows);
@@ -172,7 +192,7 @@ MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
                                 2 * static_cast<std::int64_t>(shape.units.size()) * most_block * memory::kDouble +
                                 parameters * kLbfgsVectors * memory::kDouble;
   const std::int64_t fit = X.copy() + targets + scored + (is_lbfgs ? by_lbfgs : by_epochs);
-  return {.work = std::max(fit, use), .use = use};
+  return {.work = std::max(fit, use), .minimum = bytes_of(least, kLeastVectors, X.value_bytes), .use = use};
 }
 
 template <class T>

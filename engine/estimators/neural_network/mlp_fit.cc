@@ -250,6 +250,7 @@ bool Epochs<T>::is_last() {
 template <class T>
 MlpFit<T> Epochs<T>::run() {
   MlpFit<T> fit{.shape = shape_};
+  network_.require_codes(target_.owner, X_);
   first_.zero(), second_.zero();
   network_.set_moving(first_moving(shape_));
   if (params_.early_stopping) {
@@ -402,6 +403,10 @@ MatrixView<const double> doubles_of(const Context& ctx, MatrixView<const T> X, M
 
 template <class T>
 MlpFit<T> fit_mlp(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target) {
+  if (const auto missing = shape_of(params, X.n_cols(), target.n_outputs).find_missing_column())
+    throw schema::Error(ErrorCode::kInvalidValue,
+                        fmt::format("{}: layers has an embedding of column {}, the last of the table is {}",
+                                    target.owner, *missing, X.n_cols() - 1));
   LegacyRandom random(static_cast<std::uint32_t>(seed_of(ctx, params)));
   if (params.batch().value_or(1) > X.n_rows() && params.solver != "lbfgs")
     ctx.warn(std::string(target.owner) + ": batch_size is " + std::to_string(*params.batch()) + "; all " +

@@ -26,8 +26,9 @@ struct MlpFit {
 };
 
 // The same numbers as scikit-learn's for the same seed, up to rounding. Only indices and the loss of an epoch pass
-// between host and device. Errors: kBadData for a validation part below 2 rows, weights of sum 0, and where parameters
-// leave their type, or no epoch has a score.
+// between host and device. Errors: kBadData for a validation part below 2 rows, weights of sum 0, cells that are no
+// codes of their embedding, and where parameters leave their type, or no epoch has a score; kInvalidValue for an
+// embedding of a column that there is not.
 template <class T>
 MlpFit<T> fit_mlp(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target);
 

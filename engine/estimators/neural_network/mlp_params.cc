@@ -52,9 +52,9 @@ ParamSet<P> param_set(const char* name, bool is_classifier) {
       .any("n_iter_no_change", &P::n_iter_no_change, {integer_form(at_least(1)), string_form({"inf"})},
            "Epochs without improvement before the end.")
       .add("max_fun", &P::max_fun, at_least(1), "Largest number of evaluations of lbfgs.")
-      .any("layers", &P::layers, {array_form({string_form()}), null_form()},
+      .any("layers", &P::layers, {array_form({string_form(), embedding_form()}), null_form()},
            "Beyond scikit-learn, in place of hidden_layer_sizes and activation: the hidden layers, such as dense(128, "
-           "relu), dropout(0.2), batch_norm, layer_norm, gelu.")
+           "relu), dropout(0.2), batch_norm, layer_norm, gelu; before them embeddings of columns of codes.")
       .any("lr_schedule", &P::lr_schedule, {string_form(), null_form()},
            "Beyond scikit-learn: the rate by epoch, step(epochs, factor), exponential(factor), cosine(epochs), "
            "warm_restarts(epochs) or warmup(epochs).")

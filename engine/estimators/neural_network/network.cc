@@ -2,8 +2,11 @@
 #include "engine/estimators/neural_network/network.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
+
+#include "engine/core/require.h"
 
 namespace kedge::engine {
 namespace {
@@ -13,8 +16,15 @@ using Kind = Layer::Kind;
 // As torch's.
 constexpr double kEpsilon = 1e-5, kMomentum = 0.1;
 
+constexpr std::int64_t kMostCells = std::int64_t{1} << 31;   // of codes, in one batch
+
 bool is_norm(const Layer& layer) {
   return layer.kind == Kind::kBatchNorm || layer.kind == Kind::kLayerNorm;
+}
+
+template <class V>
+MatrixView<V> columns_of(MatrixView<V> A, std::int64_t first, std::int64_t count) {
+  return {A.data + first, A.rows, count, A.stride};
 }
 
 }   // namespace
@@ -31,10 +41,16 @@ std::int64_t NetworkShape::intercepts_at(std::int64_t layer) const {
   return at;
 }
 
-std::int64_t NetworkShape::n_parameters() const {
+std::int64_t NetworkShape::embeddings_at() const {
   std::int64_t at = intercepts_at(n_layers());
   for (std::size_t l = 0; l < after.size(); ++l)
     at += 2 * units[l + 1] * static_cast<std::int64_t>(std::ranges::count_if(after[l], is_norm));
+  return at;
+}
+
+std::int64_t NetworkShape::n_parameters() const {
+  std::int64_t at = embeddings_at();
+  for (const Embedding& embedding : embeddings) at += embedding.n_parameters();
   return at;
 }
 
@@ -45,11 +61,40 @@ std::int64_t NetworkShape::n_moving() const {
   return count;
 }
 
-void NetworkShape::take(const std::vector<Layer>& layers) {
+void NetworkShape::take(const std::vector<Layer>& layers, std::int64_t columns) {
+  n_columns = columns;
+  std::set<std::int64_t> embedded;   // columns that there are
+  std::int64_t width = 0;
   for (const Layer& layer : layers) {
+    if (layer.kind != Kind::kEmbedding) continue;
+    embeddings.push_back(layer.embedding), width += layer.embedding.width();
+    for (const std::int64_t column : layer.embedding.columns)
+      if (column < columns) embedded.insert(column);
+  }
+  units = {columns - static_cast<std::int64_t>(embedded.size()) + width};
+  for (const Layer& layer : layers) {
+    if (layer.kind == Kind::kEmbedding) continue;
     if (layer.kind == Kind::kDense) units.push_back(layer.units), after.emplace_back();
     else after.back().push_back(layer);
   }
+}
+
+std::vector<std::int32_t> NetworkShape::plain_columns() const {
+  std::vector<bool> is_embedded(static_cast<std::size_t>(n_columns));
+  for (const Embedding& embedding : embeddings)
+    for (const std::int64_t column : embedding.columns) is_embedded[static_cast<std::size_t>(column)] = true;
+  std::vector<std::int32_t> plain;
+  for (std::size_t c = 0; c < is_embedded.size(); ++c)
+    if (!is_embedded[c]) plain.push_back(static_cast<std::int32_t>(c));
+  return plain;
+}
+
+std::optional<std::int64_t> NetworkShape::find_missing_column() const {
+  for (const Embedding& embedding : embeddings) {
+    const std::int64_t last = std::ranges::max(embedding.columns);
+    if (last >= n_columns) return last;
+  }
+  return std::nullopt;
 }
 
 template <class V>
@@ -63,11 +108,28 @@ Network<V>::Network(const Context& ctx, NetworkShape shape, const std::vector<V>
       unused_(ctx.memory(), *std::ranges::max_element(shape_.units)),
       moving_(ctx.memory(), shape_.n_moving()) {
   std::int64_t at = shape_.intercepts_at(shape_.n_layers()), moving_at = 0;
+  if (!shape_.embeddings.empty()) add_embeddings(most_rows);
   for (std::int64_t l = 0; l < shape_.n_layers(); ++l) {
     values_.emplace_back(ctx.memory(), most_rows, shape_.neurons(l));
     if (is_trained && l + 1 < shape_.n_layers()) slopes_.emplace_back(ctx.memory(), most_rows, shape_.neurons(l));
     if (l + 1 < shape_.n_layers()) add_stages(l, most_rows, at, moving_at);
   }
+}
+
+template <class V>
+void Network<V>::add_embeddings(std::int64_t most_rows) {
+  const std::vector<std::int32_t> plain = shape_.plain_columns();
+  plain_ = Array<std::int32_t>(ctx_.memory(), std::span<const std::int32_t>(plain));
+  for (const Embedding& embedding : shape_.embeddings) {
+    const auto count = static_cast<std::int64_t>(embedding.columns.size());
+    require(!is_trained_ || most_rows < kMostCells / count, schema::ErrorCode::kInvalidValue,
+            "layers: an embedding of {} columns takes batches of less than {} rows, has {}", count, kMostCells / count,
+            most_rows);
+    const std::vector<std::int32_t> columns(embedding.columns.begin(), embedding.columns.end());
+    embedded_.emplace_back(ctx_.memory(), std::span<const std::int32_t>(columns));
+  }
+  input_ = Matrix<V>(ctx_.memory(), most_rows, shape_.units.front());
+  if (is_trained_) input_slopes_ = Matrix<V>(ctx_.memory(), most_rows, shape_.units.front() - plain_.size());
 }
 
 template <class V>
@@ -157,15 +219,63 @@ MatrixView<V> Network<V>::run_stage(Stage& stage, std::int64_t l, MatrixView<V> 
       break;
     }
     case Kind::kDense:
+    case Kind::kEmbedding:
       break;
   }
   return to;
 }
 
 template <class V>
+MatrixView<V> Network<V>::table(Array<V>& of, std::size_t embedding) {
+  std::int64_t at = shape_.embeddings_at();
+  for (std::size_t e = 0; e < embedding; ++e) at += shape_.embeddings[e].n_parameters();
+  return {of.data() + at, shape_.embeddings[embedding].input_dim, shape_.embeddings[embedding].output_dim};
+}
+
+template <class V>
+void Network<V>::require_codes(const char* owner, MatrixView<const V> X) {
+  for (std::size_t e = 0; e < embedded_.size(); ++e) {
+    const std::int64_t n_codes = shape_.embeddings[e].input_dim;
+    const auto cell = ctx_.ops<V>().network->find_no_code(X, std::as_const(embedded_[e]).view(), n_codes);
+    if (!cell) continue;
+    V value = 0;
+    ctx_.memory().to_host(&value, X.data + (cell->row * X.stride + cell->col), sizeof(V));
+    throw schema::Error(schema::ErrorCode::kBadData,
+                        fmt::format("{}: column {} has {}, must be an integer from 0 to {}, a code of its embedding",
+                                    owner, cell->col, value, n_codes - 1));
+  }
+}
+
+// The table itself where nothing is embedded.
+template <class V>
+MatrixView<const V> Network<V>::read_input(MatrixView<const V> X) {
+  if (embedded_.empty()) return X;
+  const MatrixView<V> to = input_.view().row_range(0, X.rows);
+  std::int64_t at = plain_.size();
+  if (at > 0) ctx_.ops<V>().categories->take_columns(X, {}, std::as_const(plain_).view(), columns_of(to, 0, at));
+  for (std::size_t e = 0; e < embedded_.size(); at += shape_.embeddings[e].width(), ++e)
+    ctx_.ops<V>().network->embed(X, std::as_const(embedded_[e]).view(), table(parameters_, e),
+                                 columns_of(to, at, shape_.embeddings[e].width()));
+  return to;
+}
+
+// `slopes` are by the first dense layer's neurons.
+template <class V>
+void Network<V>::return_to_embeddings(MatrixView<const V> X, MatrixView<const V> slopes, double slope_scale) {
+  if (embedded_.empty()) return;
+  const MatrixView<V> D = input_slopes_.view().row_range(0, X.rows);
+  const MatrixView<const V> read = weights(0).row_range(plain_.size(), D.cols);   // by vectors alone
+  ctx_.ops<V>().linear->gemm(Transpose::kNo, Transpose::kYes, V{1}, slopes, read, V{0}, D);
+  std::int64_t at = 0;
+  for (std::size_t e = 0; e < embedded_.size(); at += shape_.embeddings[e].width(), ++e)
+    ctx_.ops<V>().network->embed_backward(X, std::as_const(embedded_[e]).view(), slope_scale,
+                                          columns_of(D, at, shape_.embeddings[e].width()), table(gradient_, e));
+}
+
+template <class V>
 MatrixView<V> Network<V>::forward(MatrixView<const V> X, const Step* step) {
   const Backend<V>& ops = ctx_.ops<V>();
-  MatrixView<const V> from = X;
+  MatrixView<const V> from = read_input(X);
   for (std::int64_t l = 0; l < shape_.n_layers(); ++l) {
     MatrixView<V> to = layer(values_, l, X.rows);
     ops.linear->gemm(Transpose::kNo, Transpose::kNo, V{1}, from, weights(l), V{0}, to);
@@ -217,10 +327,10 @@ void Network<V>::backward(MatrixView<const V> X, OutputLoss loss, const Goals<V>
         own == Activation::kIdentity ? MatrixView<const V>() : MatrixView<const V>(layer(values_, l, X.rows));
     ops.network->backward(own, values, slope_scale, slopes,
                           gradient_.view().slice(shape_.intercepts_at(l), shape_.neurons(l)));
-    const MatrixView<const V> below = l == 0 ? X : MatrixView<const V>(values_of(l - 1, X.rows));
+    const MatrixView<const V> below = l == 0 ? input_of(X) : MatrixView<const V>(values_of(l - 1, X.rows));
     const MatrixView<V> into(gradient_.data() + shape_.weights_at(l), shape_.inputs(l), shape_.neurons(l));
     ops.linear->gemm(Transpose::kYes, Transpose::kNo, static_cast<V>(slope_scale), below, slopes, V{0}, into);
-    if (l == 0) return;
+    if (l == 0) return return_to_embeddings(X, slopes, slope_scale);
     const MatrixView<V> next = layer(slopes_, l - 1, X.rows);
     ops.linear->gemm(Transpose::kNo, Transpose::kYes, V{1}, slopes, weights(l), V{0}, next);
     slopes = next;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/backend/ops/network.h"
@@ -11,10 +12,13 @@
 
 namespace kedge::engine {
 
-// units: columns of the input, neurons of each hidden layer, outputs. Parameters are packed: the weights of each layer
-// (inputs x neurons), then the intercepts of each, then scale and shift of each normalisation.
+// units: what the first dense layer reads, neurons of each hidden layer, outputs. Parameters are packed: the weights of
+// each layer (inputs x neurons), then the intercepts of each, then scale and shift of each normalisation, then the
+// table of each embedding (input_dim x output_dim).
 struct NetworkShape {
   std::vector<std::int64_t> units;
+  std::int64_t n_columns = 0;   // of the input; without embeddings units.front()
+  std::vector<Embedding> embeddings = {};
   Activation hidden = Activation::kRelu;
   std::vector<std::vector<Layer>> after = {};   // by hidden layer: what follows its neurons; empty: `hidden` alone
 
@@ -24,11 +28,15 @@ struct NetworkShape {
   std::int64_t weights_at(std::int64_t layer) const;      // place of a layer's first weight
   std::int64_t intercepts_at(std::int64_t layer) const;   // and of its first intercept
   std::int64_t n_weights() const { return weights_at(n_layers()); }
+  std::int64_t embeddings_at() const;   // place of the first table
   std::int64_t n_parameters() const;
   std::int64_t n_moving() const;   // means and variances that batch norms keep
 
-  // Hidden layers and what follows them, from dense(...) on; nothing follows the outputs.
-  void take(const std::vector<Layer>& layers);
+  // The layers of a network of so many columns, without the outputs, which nothing follows. Embeddings of columns that
+  // there are not do no harm here: find_missing_column() finds them.
+  void take(const std::vector<Layer>& layers, std::int64_t columns);
+  std::vector<std::int32_t> plain_columns() const;           // that no embedding names
+  std::optional<std::int64_t> find_missing_column() const;   // that an embedding names and the input does not have
 };
 
 // V is the type of the arithmetic. Holds layers of up to `most_rows` rows; without `is_trained` forward() alone works.
@@ -45,6 +53,9 @@ class Network {
   const Array<double>& moving() const { return moving_; }
   void set_moving(const std::vector<double>& moving);   // of batch norms: shape().n_moving() of them
   VectorView<const V> bias(std::int64_t layer) const;
+
+  // Errors: kBadData for a cell of an embedded column that is no code of it. Waits for the device if there are any.
+  void require_codes(const char* owner, MatrixView<const V> X);
 
   // What dropout draws by. With a step, forward() drops cells and batch norms go by the batch.
   struct Step {
@@ -70,11 +81,18 @@ class Network {
     Array<double> spread = {};
   };
 
+  void add_embeddings(std::int64_t most_rows);
+  MatrixView<const V> read_input(MatrixView<const V> X);
+  MatrixView<const V> input_of(MatrixView<const V> X) {   // after read_input(X)
+    return embedded_.empty() ? X : MatrixView<const V>(input_.view().row_range(0, X.rows));
+  }
+  void return_to_embeddings(MatrixView<const V> X, MatrixView<const V> slopes, double slope_scale);
   void add_stages(std::int64_t layer, std::int64_t most_rows, std::int64_t& at, std::int64_t& moving_at);
   MatrixView<V> run_stage(Stage& stage, std::int64_t layer, MatrixView<V> from, const Step* step);
   void return_stage(Stage& stage, double slope_scale, MatrixView<V> slopes, const Step* step);
   MatrixView<V> values_of(std::int64_t layer, std::int64_t rows);   // what the next layer reads
   MatrixView<const V> weights(std::int64_t layer) const;
+  MatrixView<V> table(Array<V>& of, std::size_t embedding);   // in parameters or their gradient
   MatrixView<V> layer(std::vector<Matrix<V>>& of, std::int64_t layer, std::int64_t rows);
   VectorView<V> part(Array<V>& of, std::int64_t at, std::int64_t size) { return of.view().slice(at, size); }
 
@@ -85,6 +103,11 @@ class Network {
   Array<double> moving_;
   std::vector<Matrix<V>> values_, slopes_;   // by layer; slopes of hidden layers alone
   std::vector<std::vector<Stage>> stages_;   // by hidden layer
+
+  // With embeddings: what the first dense layer reads, plain columns and then vectors, and the slopes by the vectors.
+  Matrix<V> input_, input_slopes_;
+  Array<std::int32_t> plain_;
+  std::vector<Array<std::int32_t>> embedded_;   // columns by embedding
 };
 
 }   // namespace kedge::engine

@@ -5,12 +5,17 @@
 #include <cmath>
 
 namespace kedge::engine {
+namespace {
+
+constexpr double kEmbeddingBound = 0.05;   // Keras'
+
+}   // namespace
 
 NetworkShape shape_of(const MlpParams& params, std::int64_t n_inputs, std::int64_t n_outputs) {
-  NetworkShape shape{.units = {n_inputs}, .hidden = params.hidden_activation()};
+  NetworkShape shape{.units = {n_inputs}, .n_columns = n_inputs, .hidden = params.hidden_activation()};
   if (!params.layers.is_null()) {
     shape.hidden = Activation::kRelu;
-    shape.take(params.layer_list);
+    shape.take(params.layer_list, n_inputs);
   } else {
     for (const std::int64_t units : params.hidden_units()) shape.units.push_back(units);
   }
@@ -31,13 +36,16 @@ std::vector<V> first_parameters(const NetworkShape& shape, LegacyRandom& random)
     draw(shape.weights_at(l), shape.inputs(l) * shape.neurons(l), bound);
     draw(shape.intercepts_at(l), shape.neurons(l), bound);
   }
-  for (std::int64_t at = shape.intercepts_at(shape.n_layers()), l = 0; at < shape.n_parameters(); ++l) {
-    for (const Layer& layer : shape.after[static_cast<std::size_t>(l)]) {   // a norm's scale is 1, its shift 0
+  std::int64_t at = shape.intercepts_at(shape.n_layers());
+  for (std::size_t l = 0; l < shape.after.size(); ++l) {
+    const std::int64_t width = shape.neurons(static_cast<std::int64_t>(l));
+    for (const Layer& layer : shape.after[l]) {   // a norm's scale is 1, its shift 0
       if (layer.kind != Layer::Kind::kBatchNorm && layer.kind != Layer::Kind::kLayerNorm) continue;
-      std::fill_n(parameters.begin() + at, shape.neurons(l), V{1});
-      at += 2 * shape.neurons(l);
+      std::fill_n(parameters.begin() + at, width, V{1});
+      at += 2 * width;
     }
   }
+  draw(at, shape.n_parameters() - at, kEmbeddingBound);
   return parameters;
 }
 

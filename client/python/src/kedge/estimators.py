@@ -2133,7 +2133,7 @@ class MLPClassifier(Estimator):
     n_iter_no_change: Epochs without improvement before the end. Default 10.
     max_fun: Largest number of evaluations of lbfgs. Default 15000.
     layers: Beyond scikit-learn, in place of hidden_layer_sizes and activation: the hidden layers, such as dense(128, relu), dropout(0.2), batch_norm,
-        layer_norm, gelu. Default None.
+        layer_norm, gelu; before them embeddings of columns of codes. Default None.
     lr_schedule: Beyond scikit-learn: the rate by epoch, step(epochs, factor), exponential(factor), cosine(epochs), warm_restarts(epochs) or
         warmup(epochs). Default None.
     weight_decay: Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 with adamw, otherwise 0.
@@ -2202,7 +2202,7 @@ class MLPRegressor(Estimator):
     n_iter_no_change: Epochs without improvement before the end. Default 10.
     max_fun: Largest number of evaluations of lbfgs. Default 15000.
     layers: Beyond scikit-learn, in place of hidden_layer_sizes and activation: the hidden layers, such as dense(128, relu), dropout(0.2), batch_norm,
-        layer_norm, gelu. Default None.
+        layer_norm, gelu; before them embeddings of columns of codes. Default None.
     lr_schedule: Beyond scikit-learn: the rate by epoch, step(epochs, factor), exponential(factor), cosine(epochs), warm_restarts(epochs) or
         warmup(epochs). Default None.
     weight_decay: Beyond scikit-learn: times the rate, the share of itself that a weight loses in each step; null is 0.01 with adamw, otherwise 0.

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -138,6 +139,44 @@ TEST(Catalogue, StoresEveryValueOfAParameter) {
                   is_stored_with<float>(ctx, entry.info.name, params, data);
       }
     EXPECT_GT(stored, 0) << entry.info.name;
+  }
+}
+
+// A network of the codes in one column.
+schema::ValueMap layers_of_codes(int column) {
+  const schema::Value table = schema::ValueMap{
+      {"embedding", schema::ValueMap{{"columns", schema::ValueList{column}}, {"input_dim", 5}, {"output_dim", 2}}}};
+  return {{"layers", schema::ValueList{table, "dense(4)", "batch_norm", "relu"}}, {"max_iter", 2}, {"random_state", 1}};
+}
+
+TEST(Catalogue, StoresNetworksOfLayers) {
+  Data data = testing::make_data(40, 6, 3);
+  for (std::size_t e = 5; e < data.X.size(); e += 6) data.X[e] = std::floor(data.X[e]);
+  for (const std::string& device : testing::device_names()) {
+    const Context ctx{.device = testing::device_named(device)};
+    for (const char* estimator : {"MLPClassifier", "MLPRegressor"}) {
+      EXPECT_TRUE(is_stored_with<double>(ctx, estimator, layers_of_codes(5), data)) << estimator << ", " << device;
+      EXPECT_TRUE(is_stored_with<float>(ctx, estimator, layers_of_codes(5), data)) << estimator << ", " << device;
+    }
+  }
+}
+
+TEST(Catalogue, RefusesAStoredEmbeddingOfAColumnThatThereIsNot) {
+  const Context ctx{.device = testing::device_named("cpu")};
+  Data data = testing::make_data(40, 6, 3);
+  for (std::size_t e = 5; e < data.X.size(); e += 6) data.X[e] = std::floor(data.X[e]);
+  const testing::Loaded<double> loaded(ctx.device, data);
+  const auto fitted = make<double>("MLPClassifier", layers_of_codes(5));
+  fitted->fit(ctx, loaded.all(), loaded.target());
+  const ModelPath file("kedge_embedding");
+  save(ctx, *fitted, data, file);
+  try {
+    load(ctx, *make<double>("MLPClassifier", layers_of_codes(6)), data, file);
+    FAIL() << "column 6 of 6 columns was taken";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kModelCorrupt);
+    EXPECT_NE(error.message.find("has an embedding of a column that the model does not have"), std::string::npos)
+        << error.message;
   }
 }
 
