@@ -159,6 +159,22 @@ std::vector<Step> steps_of_a_mixed_table() {
   return {{"ColumnTransformer", {{"transformers", parts}}}, {"LogisticRegression", {}}};
 }
 
+// Vectors of codes, norms and dropout; the epoch that a scorer finds best.
+std::vector<Step> network_of_layers() {
+  const Value embedding =
+      ValueMap{{"embedding", ValueMap{{"columns", ValueList{0, 2}}, {"input_dim", 64}, {"output_dim", 4}}}};
+  return {{"MLPClassifier",
+           {{"layers",
+             ValueList{embedding, "dense(32)", "batch_norm", "gelu", "dropout(0.2)", "dense(16, relu)", "layer_norm"}},
+            {"solver", "adamw"},
+            {"lr_schedule", "cosine(10)"},
+            {"max_grad_norm", 1.0},
+            {"max_iter", 10},
+            {"early_stopping", true},
+            {"scoring", "neg_log_loss"},
+            {"random_state", 0}}}};
+}
+
 std::vector<CheckedJob> whole_jobs() {
   const schema::CrossValidate folds{.cv = 3, .scoring = {"accuracy", "neg_log_loss"}, .confusionMatrix = true};
   const schema::CrossValidate values{.cv = 3, .scoring = {"r2", "neg_mean_absolute_error"}, .returnTrainScore = true};
@@ -169,6 +185,7 @@ std::vector<CheckedJob> whole_jobs() {
        DataKind::kClasses,
        {{"StandardScaler", {}}, {"PCA", {{"n_components", 3}}}, {"KNeighborsClassifier", {}}},
        folds},
+      {"a network of layers, cross-validated", DataKind::kCounts, network_of_layers(), folds, kStopped64, kStopped32},
       {"ridge regression, cross-validated", DataKind::kValues, {{"StandardScaler", {}}, {"Ridge", {}}}, values},
       {"a search over neighbours",
        DataKind::kClasses,

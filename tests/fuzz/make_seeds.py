@@ -84,6 +84,9 @@ PIPELINES = {
     "steps": ["StandardScaler", ("PCA", {"n_components": 2}), "LogisticRegression"],
     "ColumnTransformer": [("ColumnTransformer", {"transformers": [["a", SCALED, [0, 1]], ["b", {"estimator": "OneHotEncoder"}, [2]]],
                                                  "remainder": "passthrough"}), "GaussianNB"],
+    "layers": [("KBinsDiscretizer", {"encode": "ordinal", "n_bins": 3}),
+               ("MLPClassifier", {"layers": [{"embedding": {"columns": [0, 2], "input_dim": 3, "output_dim": 2}}, "dense(3)", "batch_norm", "relu"],
+                                  "max_iter": 2, "early_stopping": True, "validation_fraction": 0.3, "scoring": "neg_log_loss"})],
     **{name: [(name, {"estimators": [["a", {"estimator": "GaussianNB"}], ["b", {"estimator": "DecisionTreeClassifier"}]]})]
        for name in ("VotingClassifier", "StackingClassifier")},
     **{name: [(name, {"estimators": [["a", {"estimator": "Ridge"}], ["b", {"estimator": "DecisionTreeRegressor"}]]})]

@@ -64,6 +64,9 @@ def classifiers():
     yield "GradientBoostingClassifier", job(WINE, [step("GradientBoostingClassifier", n_estimators=10, subsample=0.7, random_state=1)], cross_validate(**both))
     yield "AdaBoostClassifier", job(IRIS, [step("AdaBoostClassifier", n_estimators=10)], cross_validate(**both))
     yield "MLPClassifier", job(WINE, ["StandardScaler", step("MLPClassifier", hidden_layer_sizes=[20], max_iter=20)], cross_validate(**both))
+    layers = [{"embedding": {"columns": [0, 2], "input_dim": 4, "output_dim": 3}}, "dense(12)", "batch_norm", "gelu", "dropout(0.2)", "dense(8, relu)", "layer_norm"]
+    network = step("MLPClassifier", layers=layers, solver="adamw", learning_rate_init=0.05, max_iter=20, early_stopping=True, scoring="neg_log_loss", random_state=1)
+    yield "MLPClassifier layers", job(IRIS, [step("KBinsDiscretizer", encode="ordinal", n_bins=4), network], cross_validate(**both))
     yield "HistGradientBoostingClassifier mixed", job(MESSY, [step("HistGradientBoostingClassifier", max_iter=20, early_stopping=True, max_features=0.5)], cross_validate(**both),
                                                       select={"types": {"when": "date"}})
 
@@ -92,6 +95,9 @@ def regressors():
     yield "TransformedTargetRegressor", job(DIABETES, [step("TransformedTargetRegressor", regressor=step("Ridge"), func="log1p", inverse_func="expm1")], task)
     yield "AdaBoostRegressor", job(DIABETES, [step("AdaBoostRegressor", n_estimators=5, random_state=1)], task)
     yield "MLPRegressor", job(DIABETES, ["StandardScaler", step("MLPRegressor", hidden_layer_sizes=[8], max_iter=10, solver="sgd", random_state=1)], task)
+    network = step("MLPRegressor", layers=["dense(12, silu)", "layer_norm"], solver="rmsprop", learning_rate_init=0.5, lr_schedule="step(4, 0.5)", max_grad_norm=1.0,
+                   max_iter=10, early_stopping=True, scoring="neg_mean_absolute_error", random_state=1)
+    yield "MLPRegressor layers", job(DIABETES, ["StandardScaler", network], task)
     yield "HistGradientBoostingRegressor", job(DIABETES, [step("HistGradientBoostingRegressor", loss="absolute_error", max_iter=20)], task)
 
 

@@ -93,6 +93,23 @@ TEST_F(MemoryOfAJob, IsRefusedBeforeAnythingIsComputedWhereItCannotFit) {
   }
 }
 
+TEST_F(MemoryOfAJob, IsRefusedWhereTheTableOfAnEmbeddingCannotFit) {
+  const auto with_codes = [&](std::int64_t n_codes) {
+    const schema::Value table = schema::ValueMap{
+        {"embedding",
+         schema::ValueMap{{"columns", schema::ValueList{0}}, {"input_dim", n_codes}, {"output_dim", 1 << 22}}}};
+    return schema::JobSpec{.dataset = {schema::StoredRef{"made"}},
+                           .select = {.target = "y"},
+                           .pipeline = {{"KBinsDiscretizer", {{"encode", "ordinal"}, {"n_bins", 4}}},
+                                        {"MLPClassifier", {{"layers", schema::ValueList{table, "dense(4, relu)"}}}}},
+                           .task = schema::Fit{}};
+  };
+  const schema::Error error = error_of(with_codes(1 << 24), path_);
+  EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory);
+  EXPECT_EQ(error.where, "pipeline[1]");
+  EXPECT_THAT(error.message, StartsWith("MLPClassifier needs at least "));
+}
+
 // A GPU of 64 GiB, of which other processes have left 100 MiB.
 class SharedGpu final : public Device {
  public:

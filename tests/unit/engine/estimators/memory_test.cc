@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <cmath>
 #include <limits>
 
 #include "engine/core/process_memory.h"
@@ -22,6 +23,7 @@ constexpr std::int64_t kMostAbove = 6;                        // a prediction so
 struct Row {
   std::string estimator;
   bool is_double, is_wide;
+  bool has_layers = false;   // a network of layers with an embedding
   friend void PrintTo(const Row& row, std::ostream* out) { *out << row.estimator << (row.is_wide ? ", wide" : ", tall"); }
 };
 
@@ -31,11 +33,13 @@ std::vector<Row> rows() {
     all.push_back({entry.info.name, false, false});
     for (const bool is_wide : {false, true}) all.push_back({entry.info.name, true, is_wide});
   }
+  for (const bool is_double : {false, true}) all.push_back({"MLPClassifier", is_double, false, true});
   return all;
 }
 
 std::string row_name(const ::testing::TestParamInfo<Row>& info) {
-  return info.param.estimator + (info.param.is_double ? "_double" : "_float") + (info.param.is_wide ? "_wide" : "_tall");
+  return info.param.estimator + (info.param.has_layers ? "_of_layers" : "") +
+         (info.param.is_double ? "_double" : "_float") + (info.param.is_wide ? "_wide" : "_tall");
 }
 
 template <class T>
@@ -66,9 +70,19 @@ Data data_for(const Row& row) {
   Data data = row.is_wide ? testing::make_data(400, 900, 3) : testing::make_data(n_tall, 50, 3);
   if (row.estimator == "OneHotEncoder" || row.estimator == "OrdinalEncoder" || row.estimator == "TargetEncoder")
     for (double& value : data.X) value = value > 1;
+  for (std::size_t e = 0; row.has_layers && e < data.X.size(); e += 50) data.X[e] = std::floor(data.X[e]);
   if (row.estimator == "KNNImputer")
     for (std::size_t e = 0; e < data.X.size(); e += 7) data.X[e] = std::numeric_limits<double>::quiet_NaN();
   return data;
+}
+
+schema::ValueMap layers_of_a_network() {
+  const schema::ValueMap table{{"columns", schema::ValueList{0}}, {"input_dim", 30000}, {"output_dim", 32}};
+  return {{"layers", schema::ValueList{schema::ValueMap{{"embedding", table}}, "dense(128)", "batch_norm", "gelu"}},
+          {"early_stopping", true},
+          {"scoring", "neg_log_loss"},
+          {"batch_size", 2000},
+          {"max_iter", 2}};
 }
 
 schema::ValueMap params_for(const std::string& estimator) {
@@ -88,7 +102,8 @@ void expect_predicted(const Row& row) {
   for (std::int32_t i = 0; i < data.n_rows - 10; ++i) most.push_back(i);
   const Samples<T> X = loaded.rows(most);
   const Target y = loaded.target(most);
-  const schema::Step step{.estimator = row.estimator, .params = params_for(row.estimator)};
+  const schema::Step step{.estimator = row.estimator,
+                          .params = row.has_layers ? layers_of_a_network() : params_for(row.estimator)};
   const SampleShape shape{.rows = X.n_rows(),
                           .cols = X.n_cols(),
                           .value_bytes = sizeof(T),
