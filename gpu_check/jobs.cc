@@ -97,6 +97,7 @@ std::vector<Need> needs() {
       {"MultiOutputClassifier", kCounts, {}, kStopped64, kStopped32},
       {"ClassifierChain", kCounts, {}, kStopped64, kStopped32},
       {"SelectKBest", kClasses, {{"k", 3}}},
+      {"GenericUnivariateSelect", kClasses, {{"mode", "k_best"}, {"param", 3}}},
       {"PowerTransformer", kClasses, {}, kFlat64, kFlat32},
       {"KernelRidge", kValues, {}, 1e-9, kIllPosed32},
       {"PoissonRegressor", kPositive, {}, kStopped64, kStopped32},

@@ -26,7 +26,6 @@ std::span<const SklearnName> sklearn_names() {
       {"FunctionTransformer", "PowerTransformer"},
       {"GaussianProcessClassifier", "LogisticRegression"},
       {"GaussianProcessRegressor", "KNeighborsRegressor"},
-      {"GenericUnivariateSelect", "SelectKBest"},
       {"GraphicalLasso", "LedoitWolf"},
       {"GraphicalLassoCV", "LedoitWolf"},
       {"GridSearchCV", {}, "the task gridSearch"},

@@ -112,6 +112,12 @@ CASES += [Case("SelectPercentile", {"percentile": share, "score_func": score}, d
           for score, data in (("f_classif", "breast_cancer"), ("chi2", "digits"), ("f_regression", "diabetes"))]
 CASES += [Case(name, {"alpha": alpha, "score_func": score}, data, SCORES) for name in ("SelectFpr", "SelectFdr", "SelectFwe") for alpha in (0.05, 0.6)
           for score, data in (("f_classif", "breast_cancer"), ("chi2", "digits"), ("f_regression", "diabetes"))]
+CASES += [Case("GenericUnivariateSelect", {"mode": mode, "param": param, "score_func": score}, data, SCORES)
+          for mode, param in (("percentile", 1e-5), ("percentile", 55.5), ("k_best", 3), ("k_best", "all"), ("k_best", 1000), ("fpr", 0.05), ("fdr", 0.05), ("fwe", 0.6))
+          for score, data in (("f_classif", "breast_cancer"), ("chi2", "digits"), ("f_regression", "diabetes"))]
+CASES += [Case("GenericUnivariateSelect", {"mode": mode, "param": param}, "iris", error=error)
+          for mode, param, error in (("k_best", 1.5, "must be a whole number or 'all' with mode 'k_best'"), ("fpr", "all", "must be a number with mode 'fpr'"),
+                                     ("percentile", 101, "must be at most 100 with mode 'percentile'"))]
 CASES += [Case("SelectKBest", {"score_func": "chi2"}, "iris", before=[("StandardScaler", {})], error="must not be negative")]
 
 # Splines, the polynomial kernel of some rows, ridge: the pipeline of the issue.

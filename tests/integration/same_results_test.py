@@ -115,7 +115,7 @@ def transformers():
     yield "TargetEncoder", job(MESSY, [step("ColumnTransformer", transformers=[{"name": "c", "transformer": step("TargetEncoder", random_state=1, cv=3), "columns": {"dtypeInclude": "category"}}]), "GaussianNB"],
                                cross_validate(), select={"types": {"when": "date"}})
     yield "RFECV", job(IRIS, [step("RFECV", estimator=step("RidgeClassifier"), cv=3), step("SequentialFeatureSelector", estimator=step("GaussianNB"), cv=2), "GaussianNB"], fit)
-    yield "error rates", job(CANCER, ["StandardScaler", step("SelectFpr", alpha=0.5), step("SelectFdr", alpha=0.3), "SelectFwe", "GaussianNB"], fit)
+    yield "error rates", job(CANCER, ["StandardScaler", step("SelectFpr", alpha=0.5), step("SelectFdr", alpha=0.3), "SelectFwe", step("GenericUnivariateSelect", mode="fpr", param=0.05), "GaussianNB"], fit)
     yield "bases", job(IRIS, [step("SplineTransformer", n_knots=4), step("PolynomialFeatures", degree=2), step("SelectKBest", k=20), step("SelectPercentile", percentile=50),
                               "LinearDiscriminantAnalysis"], fit)
     for name in ("PCA", "IncrementalPCA", "TruncatedSVD", "FastICA", "FactorAnalysis", "NMF"):

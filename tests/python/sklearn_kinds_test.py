@@ -10,7 +10,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_diabetes  # noqa: E402
 from sklearn.ensemble import (AdaBoostClassifier, AdaBoostRegressor, GradientBoostingClassifier, GradientBoostingRegressor,  # noqa: E402
                               HistGradientBoostingClassifier, HistGradientBoostingRegressor, IsolationForest, VotingClassifier)
-from sklearn.feature_selection import RFE, RFECV, SelectFdr, SequentialFeatureSelector, f_regression  # noqa: E402
+from sklearn.feature_selection import RFE, RFECV, GenericUnivariateSelect, SelectFdr, SequentialFeatureSelector, f_regression  # noqa: E402
 from sklearn.linear_model import LogisticRegression, PassiveAggressiveClassifier, Ridge, SGDClassifier  # noqa: E402
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
@@ -156,7 +156,7 @@ class Kinds(WithServer):
 
     def test_selectors_by_an_estimator(self):
         for model in (RFE(LogisticRegression(max_iter=500)), RFECV(Ridge(), cv=3), SequentialFeatureSelector(Ridge(), n_features_to_select=3, cv=3),
-                      SelectFdr(f_regression)):
+                      SelectFdr(f_regression), GenericUnivariateSelect(f_regression, mode="k_best", param=3)):
             with self.subTest(str(model)):
                 X, y = (self.X, self.labels) if isinstance(model, RFE) and not isinstance(model, RFECV) else (self.numbers, self.number)
                 mine, theirs = self.compare(model, X, y, 1e-6)

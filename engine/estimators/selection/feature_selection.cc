@@ -1,26 +1,20 @@
 // VarianceThreshold, SelectKBest and SelectPercentile: scores, and which columns they keep.
 #include "engine/estimators/selection/feature_selection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/preprocessing/column_stats.h"
-#include "engine/estimators/preprocessing/k_bins_edges.h"
+#include "engine/estimators/selection/score_choice.h"
 
 namespace kedge::engine {
 namespace {
 
-const char* const kScoreDoc = "Score of a column: f_classif and chi2 for classes, f_regression for values.";
-const char* const kNoMutualInfo =
-    "The scores mutual_info_classif and mutual_info_regression, and callables, are not implemented.";
-const char* const kExactSums =
-    "f_classif takes sums of squares about means, so that scores of columns with a large offset are exact where "
-    "scikit-learn's are not.";
-
+constexpr const char* kScoreDoc = "Score of a column: f_classif and chi2 for classes, f_regression for values.";
 const ParamSet<VarianceThresholdParams>& threshold_params() {
   using P = VarianceThresholdParams;
   static const ParamSet<P> set =
@@ -53,6 +47,16 @@ std::vector<std::int32_t> positions_of(const std::vector<bool>& mask) {
 }
 
 }  // namespace
+
+void warn_of_many(const Context& ctx, const char* owner, const char* param, std::int64_t k, std::size_t n_cols) {
+  if (k > static_cast<std::int64_t>(n_cols))
+    ctx.warn(fmt::format("{}: {} is {}, more than the {} columns; keeps all of them", owner, param, k, n_cols));
+}
+
+void warn_of_none(const Context& ctx, const char* owner, const char* param, const std::vector<bool>& kept) {
+  if (std::ranges::count(kept, true) == 0)
+    ctx.warn(fmt::format("{}: no column is kept; the smallest p value is above what {} allows", owner, param));
+}
 
 template <class T>
 VarianceThreshold<T>::VarianceThreshold(const schema::ValueMap& params) : params_(threshold_params().parse(params)) {}
@@ -100,10 +104,7 @@ void ScoreSelector<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   require_rows(name_, X);
   ctx.check_stop();
   scores_ = feature_scores(ctx, name_, score_func_, X, y);
-  std::vector<double> ranked = scores_.scores;
-  for (double& score : ranked)
-    if (std::isnan(score)) score = std::numeric_limits<double>::lowest();
-  kept_ = positions_of(support(ctx, ranked));
+  kept_ = positions_of(support(ctx, scores_));
 }
 
 template <class T>
@@ -130,17 +131,10 @@ schema::EstimatorInfo SelectKBest<T>::info() {
 }
 
 template <class T>
-std::vector<bool> SelectKBest<T>::support(const Context& ctx, const std::vector<double>& scores) const {
+std::vector<bool> SelectKBest<T>::support(const Context& ctx, const FeatureScores& found) const {
   const auto* k = std::get_if<std::int64_t>(&params_.k.data);
-  const auto d = static_cast<std::int64_t>(scores.size());
-  if (k && *k > d)
-    ctx.warn("SelectKBest: k is " + std::to_string(*k) + ", more than the " + std::to_string(d) + " columns; keeps all of them");
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t j) { return scores[j]; });   // of equal scores, later columns are kept
-  std::vector<bool> mask(scores.size(), false);
-  for (std::int64_t i = k ? std::max(std::int64_t{0}, d - *k) : 0; i < d; ++i) mask[order[static_cast<std::size_t>(i)]] = true;
-  return mask;
+  if (k) warn_of_many(ctx, "SelectKBest", "k", *k, found.scores.size());
+  return best_columns(found.scores, k ? *k : static_cast<std::int64_t>(found.scores.size()));
 }
 
 template <class T>
@@ -161,17 +155,8 @@ schema::EstimatorInfo SelectPercentile<T>::info() {
 }
 
 template <class T>
-std::vector<bool> SelectPercentile<T>::support(const Context&, const std::vector<double>& scores) const {
-  const double percentile = params_.percentile;
-  if (percentile == 100 || percentile == 0) return std::vector<bool>(scores.size(), percentile == 100);
-  std::vector<double> sorted = scores;
-  std::ranges::sort(sorted);
-  const double threshold = quantile_by("linear", sorted, (100 - percentile) / 100);
-  auto room = static_cast<std::int64_t>(static_cast<double>(scores.size()) * percentile / 100);
-  room -= std::ranges::count_if(scores, [&](double s) { return s > threshold; });
-  std::vector<bool> mask;
-  for (const double s : scores) mask.push_back(s > threshold || (s == threshold && room-- > 0));
-  return mask;
+std::vector<bool> SelectPercentile<T>::support(const Context&, const FeatureScores& found) const {
+  return best_share(found.scores, params_.percentile);
 }
 
 template <class T>

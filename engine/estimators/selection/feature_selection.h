@@ -10,6 +10,18 @@
 
 namespace kedge::engine {
 
+// Deviations that selectors by scores have.
+inline constexpr const char* kNoMutualInfo =
+    "The scores mutual_info_classif and mutual_info_regression, and callables, are not implemented.";
+inline constexpr const char* kExactSums =
+    "f_classif takes sums of squares about means, so that scores of columns with a large offset are exact where "
+    "scikit-learn's are not.";
+
+// Warnings of a selector: it is to keep more columns than there are; it keeps none, for the rate of errors that a
+// parameter allows.
+void warn_of_many(const Context& ctx, const char* owner, const char* param, std::int64_t k, std::size_t n_cols);
+void warn_of_none(const Context& ctx, const char* owner, const char* param, const std::vector<bool>& kept);
+
 struct VarianceThresholdParams {
   double threshold = 0;
 };
@@ -35,8 +47,8 @@ class VarianceThreshold final : public Transformer<T> {
   std::vector<double> variances_;
 };
 
-// What SelectKBest and SelectPercentile share: scores of the columns, and the choice by them. O(n_samples * n_features).
-// Errors: kBadData for fewer than 2 classes, or a negative value with chi2.
+// What the selectors by scores share: scores of the columns, and the choice by them. O(n_samples * n_features).
+// Errors: those of feature_scores().
 template <class T>
 class ScoreSelector : public Transformer<T> {
  public:
@@ -50,7 +62,7 @@ class ScoreSelector : public Transformer<T> {
 
  protected:
   ScoreSelector(const char* name, std::string score_func) : name_(name), score_func_(std::move(score_func)) {}
-  virtual std::vector<bool> support(const Context& ctx, const std::vector<double>& scores) const = 0;   // scores: NaN made least
+  virtual std::vector<bool> support(const Context& ctx, const FeatureScores& found) const = 0;   // one a column
 
  private:
   const char* name_;
@@ -71,7 +83,7 @@ class SelectKBest final : public ScoreSelector<T> {
   static schema::EstimatorInfo info();
 
  protected:
-  std::vector<bool> support(const Context& ctx, const std::vector<double>& scores) const override;
+  std::vector<bool> support(const Context& ctx, const FeatureScores& found) const override;
 
  private:
   explicit SelectKBest(SelectKBestParams params);
@@ -90,7 +102,7 @@ class SelectPercentile final : public ScoreSelector<T> {
   static schema::EstimatorInfo info();
 
  protected:
-  std::vector<bool> support(const Context& ctx, const std::vector<double>& scores) const override;
+  std::vector<bool> support(const Context& ctx, const FeatureScores& found) const override;
 
  private:
   explicit SelectPercentile(SelectPercentileParams params);

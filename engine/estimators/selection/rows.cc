@@ -2,6 +2,7 @@
 #include "engine/estimators/catalogue_rows.h"
 #include "engine/estimators/selection/error_rate_selection.h"
 #include "engine/estimators/selection/feature_selection.h"
+#include "engine/estimators/selection/generic_selection.h"
 #include "engine/estimators/selection/memory.h"
 
 namespace kedge::engine {
@@ -13,6 +14,7 @@ void add_selection(Rows& rows) {
   add<SelectFpr>(rows, memory::takes_columns, {5, 1});
   add<SelectFdr>(rows, memory::takes_columns, {5, 1});
   add<SelectFwe>(rows, memory::takes_columns, {5, 1});
+  add<GenericUnivariateSelect>(rows, memory::generic_selection, {4, 1});
 }
 
 }  // namespace kedge::engine

@@ -1055,6 +1055,21 @@ class GaussianRandomProjection(Estimator):
         super().__init__(**_given(locals()))
 
 
+class GenericUnivariateSelect(Estimator):
+    """Keep columns by their scores, in a way that mode names.
+
+    score_func: Score of a column: f_classif and chi2 for classes, f_regression for values. Default 'f_classif'.
+    mode: What is kept: a share of the columns, a number of them, or those below a rate of errors. Default 'percentile'.
+    param: Of percentile the columns to keep, in percent, of k_best their number or all, of the others the rate. Default 1e-05.
+    """
+
+    def __init__(self, *,
+                 score_func: str = UNSET,
+                 mode: str = UNSET,
+                 param: float | str = UNSET) -> None:
+        super().__init__(**_given(locals()))
+
+
 class GradientBoostingClassifier(Estimator):
     """Gradient boosting of classes: small trees on all cuts of all columns, each fitted to the slopes of the loss.
 

@@ -279,8 +279,9 @@ const std::set<std::string> kWithoutUnits = {"StandardScaler",
                                              "KMeans",
                                              "DummyClassifier",
                                              "DummyRegressor"};
-const std::set<std::string> kWithUnits = {"PCA",         "IncrementalPCA",   "TruncatedSVD", "VarianceThreshold",
-                                          "SelectKBest", "SelectPercentile", "SimpleImputer"};
+const std::set<std::string> kWithUnits = {
+    "PCA",         "IncrementalPCA",   "TruncatedSVD",  "VarianceThreshold",
+    "SelectKBest", "SelectPercentile", "SimpleImputer", "GenericUnivariateSelect"};
 
 class OfOtherUnits : public ::testing::TestWithParam<std::string> {};
 

@@ -229,7 +229,7 @@ def transformed(estimator: Any, X: Any) -> Any:
 # ------------------------------------------------------------------ selectors
 
 OF_CLASSES = frozenset({"f_classif", "chi2", "mutual_info_classif"})   # scores of columns for labels; the others are for values
-UNIVARIATE = frozenset({"SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe"})
+UNIVARIATE = frozenset({"SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe", "GenericUnivariateSelect"})
 OF_ESTIMATORS = frozenset({"RFE", "RFECV", "SequentialFeatureSelector"})
 
 
