@@ -27,10 +27,30 @@ std::vector<double> numbers_in(const schema::ValueMap& attributes, std::string_v
   return numbers;
 }
 
+// Of the columns of the background.
+std::vector<double> means_of(const AskedCells& asked) {
+  const auto n_rows = static_cast<std::size_t>(asked.n_background), n_cols = asked.background.size() / n_rows;
+  std::vector<double> means(n_cols);
+  for (std::size_t i = 0; i < asked.background.size(); ++i) means[i % n_cols] += asked.background[i];
+  for (double& mean : means) mean /= static_cast<double>(n_rows);
+  return means;
+}
+
 }   // namespace
 
-Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
-                                 const std::vector<double>& rows) {
+template <class T>
+AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Samples<T>* background) {
+  AskedCells asked{.n_rows = X.n_rows(), .rows = host_values(ctx, X)};
+  if (background) asked.n_background = background->n_rows(), asked.background = host_values(ctx, *background);
+  return asked;
+}
+template AskedCells asked_cells(const Context&, const Samples<float>&, const Samples<float>*);
+template AskedCells asked_cells(const Context&, const Samples<double>&, const Samples<double>*);
+
+Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& fitted_means,
+                                 const AskedCells& asked) {
+  const std::vector<double>& rows = asked.rows;
+  const std::vector<double> means = asked.n_background > 0 ? means_of(asked) : fitted_means;
   const std::vector<double> coef = numbers_in(attributes, "coef_");
   std::vector<double> expected = numbers_in(attributes, "intercept_");
   const std::size_t n_cols = means.size(), n_outputs = n_cols > 0 ? coef.size() / n_cols : 0;
@@ -84,19 +104,19 @@ ShapTrees shap_trees(const Forest& forest) {
 }
 
 std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
-                                            const std::vector<double>& rows, std::int64_t n_rows) {
-  const ShapCells cells(rows, n_rows, trees.n_cols);
-  return tree_contributions(trees, n_rows,
-                            [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
-                              for (std::int64_t i = begin; i < end; ++i) {
-                                const std::int32_t feature = trees.feature[static_cast<std::size_t>(i)];
-                                if (feature < 0) continue;
-                                const double* const x = cells.column(block, feature);
-                                const double cut = threshold[static_cast<std::size_t>(i)];
-                                std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
-                                for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = x[l] <= cut ? 1 : 0;
-                              }
-                            });
+                                            const AskedCells& asked) {
+  return tree_contributions(trees, asked, [&](const ShapCells& cells) -> ShapDirections {
+    return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int32_t feature = trees.feature[static_cast<std::size_t>(i)];
+        if (feature < 0) continue;
+        const double* const x = cells.column(block, feature);
+        const double cut = threshold[static_cast<std::size_t>(i)];
+        std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
+        for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = x[l] <= cut ? 1 : 0;
+      }
+    };
+  });
 }
 
 Contributions of_both_classes(const std::vector<double>& second, std::int64_t n_cols) {

@@ -27,8 +27,9 @@ template <class T>
 class Contributor {
  public:
   virtual ~Contributor() = default;
-  // Errors: kBadData for other columns than were fitted; kCancelled. On the host.
-  virtual Contributions contributions(const Context& ctx, const Samples<T>& X) const = 0;
+  // background: rows that the contributions are counted against; null: what is known of the fitted rows. On the host.
+  // Errors: kBadData for other columns than were fitted; kCancelled.
+  virtual Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const = 0;
 };
 
 // Trees of a forest, which answer with the mean of their values; n_outputs: classes, of two of them the second one
@@ -36,14 +37,18 @@ class Contributor {
 ShapTrees shap_trees(const Forest& forest);
 void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all);
 
+// Host copies.
+template <class T>
+AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Samples<T>* background);
+
 // Of trees whose node i sends a row to the left where its cell in feature[i] is at most threshold[i].
 std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
-                                            const std::vector<double>& cells, std::int64_t n_rows);
+                                            const AskedCells& asked);
 
 // Of an estimator that is a line (RowTraits): coef (x - mean) of each column; the expected answer is the line's at the
-// means. rows: row-major, host. Errors: kBadData where the sizes do not fit each other.
+// means, which are those of the background where there is one. Errors: kBadData where the sizes do not fit each other.
 Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
-                                 const std::vector<double>& rows);
+                                 const AskedCells& asked);
 
 // Contributions to the second of two classes as those to both.
 Contributions of_both_classes(const std::vector<double>& second, std::int64_t n_cols);

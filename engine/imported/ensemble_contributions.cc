@@ -58,23 +58,32 @@ void set_directions(const TreeEnsemble& e, std::size_t node, const double* x, st
     for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = (x[l] <= cut ? 1 : 0) | (x[l] != x[l] ? of_missing : 0);
 }
 
+// As the trees compare them.
+std::vector<double> compared(const TreeEnsemble& e, std::span<const double> cells) {
+  std::vector<double> values(cells.begin(), cells.end());
+  if (e.is_float32)
+    for (double& value : values) value = static_cast<double>(static_cast<float>(value));
+  return values;
+}
+
 }   // namespace
 
 std::vector<double> ensemble_contributions(const TreeEnsemble& ensemble, std::span<const double> rows,
-                                           std::int64_t n_rows) {
-  std::vector<double> values(rows.begin(), rows.end());
-  if (ensemble.is_float32)
-    for (double& value : values) value = static_cast<double>(static_cast<float>(value));
-  const ShapCells cells(values, n_rows, ensemble.n_cols);
-  return tree_contributions(shap_trees(ensemble), n_rows,
-                            [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
-                              for (std::int64_t i = begin; i < end; ++i) {
-                                const auto node = static_cast<std::size_t>(i);
-                                if (ensemble.feature[node] >= 0)
-                                  set_directions(ensemble, node, cells.column(block, ensemble.feature[node]),
-                                                 goes_left + (i - begin) * kShapLanes);
-                              }
-                            });
+                                           std::span<const double> background, std::int64_t n_rows) {
+  const AskedCells asked{.n_rows = n_rows,
+                         .rows = compared(ensemble, rows),
+                         .n_background = std::ssize(background) / ensemble.n_cols,
+                         .background = compared(ensemble, background)};
+  return tree_contributions(shap_trees(ensemble), asked, [&](const ShapCells& cells) -> ShapDirections {
+    return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto node = static_cast<std::size_t>(i);
+        if (ensemble.feature[node] >= 0)
+          set_directions(ensemble, node, cells.column(block, ensemble.feature[node]),
+                         goes_left + (i - begin) * kShapLanes);
+      }
+    };
+  });
 }
 
 }   // namespace kedge::engine

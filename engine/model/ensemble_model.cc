@@ -80,7 +80,7 @@ class EnsembleModel final : public StoredModel {
     require(rows.features.size() == info_.columns.size() && rows.values.size() == n_cells, ErrorCode::kInternal,
             "rows of {} columns for a model of {}", rows.features.size(), info_.columns.size());
     std::vector<double> known;   // where a category may be unknown
-    if (output == "contributions") return contributed(cells_of(rows, known), rows.n_rows);
+    if (output == "contributions") return contributed(rows);
     std::vector<double> numbers = walk_.margins(cells_of(rows, known), rows.n_rows);
     if (output != "decision_function") walk_.to_predictions(numbers);
     ModelAnswer answer = output == "predict" && trees_.is_classifier ? classes_of(numbers, rows.n_rows)
@@ -117,14 +117,18 @@ class EnsembleModel final : public StoredModel {
     return known.empty() ? std::span<const double>(rows.values) : std::span<const double>(known);
   }
 
-  ModelAnswer contributed(std::span<const double> cells, std::int64_t n_rows) const {
+  ModelAnswer contributed(const ModelRows& rows) const {
     std::vector<std::string> columns, outputs;
     for (const schema::ModelColumn& column : info_.columns) columns.push_back(column.name);
     for (std::int32_t k = 0; k < trees_.n_outputs; ++k)
       outputs.push_back(trees_.is_classifier && trees_.n_outputs > 1 ? info_.classes[static_cast<std::size_t>(k)]
                                                                      : std::to_string(k));
-    ModelAnswer answer = contributions_answer(ensemble_contributions(trees_, cells, n_rows), columns, outputs);
-    answer.n_rows = n_rows;
+    std::vector<double> known, known_background;
+    std::span<const double> background;
+    if (rows.background) of_background([&] { background = cells_of(*rows.background, known_background); });
+    ModelAnswer answer = contributions_answer(
+        ensemble_contributions(trees_, cells_of(rows, known), background, rows.n_rows), columns, outputs);
+    answer.n_rows = rows.n_rows;
     return answer;
   }
 

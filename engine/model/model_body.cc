@@ -63,14 +63,22 @@ ModelRows rows_of_objects(const schema::ModelInfo& model, const schema::ValueLis
   return builder.finish();
 }
 
+ModelRows rows_of_list(const schema::ModelInfo& model, const std::vector<std::string>& names,
+                       const schema::ValueList& rows) {
+  return std::holds_alternative<schema::ValueMap>(rows[0].data) ? rows_of_objects(model, rows)
+                                                                : rows_of_lists(model, names, rows);
+}
+
 ModelRows rows_of_json(const schema::ModelInfo& model, std::string_view body) {
   const Value value = schema::value_from_json(body);
-  const schema::ValueList* rows = std::get_if<schema::ValueList>(&value.data);
+  const schema::ValueList *rows = std::get_if<schema::ValueList>(&value.data), *background = nullptr;
   std::vector<std::string> names;
   if (const auto* map = std::get_if<schema::ValueMap>(&value.data)) {
     for (const auto& [key, item] : *map) {
       if (key == "rows") {
         rows = &list_of(item, "rows");
+      } else if (key == "background") {
+        background = &list_of(item, "background");
       } else if (key == "columns") {
         for (const Value& name : list_of(item, "columns")) {
           const auto* text = std::get_if<std::string>(&name.data);
@@ -78,12 +86,20 @@ ModelRows rows_of_json(const schema::ModelInfo& model, std::string_view body) {
           names.push_back(*text);
         }
       } else {
-        throw Error(ErrorCode::kUnknownField, fmt::format("body: unknown field '{}', known are columns and rows", key), key);
+        throw Error(ErrorCode::kUnknownField,
+                    fmt::format("body: unknown field '{}', known are background, columns and rows", key), key);
       }
     }
   }
   if (!rows || rows->empty()) refuse_body("it has no rows: {\"columns\": [names], \"rows\": [[values]]}, or {\"rows\": [{name: value}]}");
-  return std::holds_alternative<schema::ValueMap>((*rows)[0].data) ? rows_of_objects(model, *rows) : rows_of_lists(model, names, *rows);
+  ModelRows found = rows_of_list(model, names, *rows);
+  if (!background) return found;
+  if (background->empty() || std::ssize(*background) > kMostBackground)
+    throw Error(ErrorCode::kInvalidValue,
+                fmt::format("background has {} rows, must have 1 to {}", background->size(), kMostBackground),
+                "background");
+  of_background([&] { found.background = std::make_shared<const ModelRows>(rows_of_list(model, names, *background)); });
+  return found;
 }
 
 // --- CSV (RFC 4180) ---

@@ -1,8 +1,11 @@
 // Adds up the steps of a stored model over a tile of rows, and the answer over all of them.
 #include "engine/model/model_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "engine/estimators/contributions.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/memory_terms.h"
 
@@ -77,7 +80,7 @@ std::int64_t outputs_per_row(const ModelQuestion& question, const StepsAtWork& s
   }
   const auto n_classes = static_cast<std::int64_t>(question.model.classes.size());
   if (question.output == "transform") return steps.width;
-  if (question.output == "contributions") return std::max<std::int64_t>(1, n_classes) * (steps.width + 1);
+  if (question.output == kContributions) return std::max<std::int64_t>(1, n_classes) * (steps.width + 1);
   if (question.output == "predict_proba")   // of classes, or of the components of a mixture
     return std::max({std::int64_t{1}, n_classes, memory::integer(question.model.pipeline.back(), "n_components")});
   return question.output == "decision_function" && n_classes > 2 ? n_classes : 1;
@@ -95,7 +98,10 @@ std::int64_t of_class_name(const schema::ModelInfo& model) {
 ModelRows part_of(const ModelRows& rows, std::int64_t first, std::int64_t count) {
   const auto cols = static_cast<std::ptrdiff_t>(rows.features.size());
   const auto begin = rows.values.begin() + first * cols;
-  return {.n_rows = count, .values = {begin, begin + count * cols}, .features = rows.features};
+  return {.n_rows = count,
+          .values = {begin, begin + count * cols},
+          .features = rows.features,
+          .background = rows.background};
 }
 
 // Appends the answer to a later tile.
@@ -143,7 +149,7 @@ MemoryPlan plan_answer(const ModelQuestion& question) {
                     (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + kNumberText) +
                     (has_names ? bytes_of(n, outputs, of_class_name(question.model)) : 0);
   // Contributions copy the trees into the order of their walk, and the cells twice.
-  if (question.output == "contributions")
+  if (question.output == kContributions)
     plan.peak_bytes += 2 * question.mapped_bytes + bytes_of(tile.rows, steps.width, 16);
   plan.step = question.model.pipeline.empty() ? "model" : question.model.pipeline[steps.step].estimator;
   plan.where = "task";
@@ -164,10 +170,20 @@ ModelAnswer answer_in_tiles(const Context& ctx, StoredModel& model, std::int64_t
 }
 
 ModelAnswer answer_rows(const Context& ctx, StoredModel& model, const ModelRows& rows, std::string_view output) {
+  if (rows.background && output != kContributions)
+    throw schema::Error(
+        schema::ErrorCode::kInvalidValue,
+        fmt::format("background is given with the output '{}', must be given with '{}' alone", output, kContributions),
+        "background");
   const std::int64_t tile = tile_rows(model.info());
   if (rows.n_rows <= tile && output != "transform") return model.answer(ctx, rows, output);
-  const MemoryPlan plan = plan_answer(
-      {.model = model.info(), .n_rows = rows.n_rows, .output = output, .is_host = ctx.device.info().kind == DeviceKind::kCpu});
+  const std::int64_t background_rows = rows.background ? rows.background->n_rows : 0;
+  const MemoryPlan plan =
+      plan_answer({.model = model.info(),
+                   .n_rows = rows.n_rows,
+                   .output = output,
+                   .rows_held_bytes = bytes_of(background_rows, std::ssize(rows.features), memory::kDouble),
+                   .is_host = ctx.device.info().kind == DeviceKind::kCpu});
   require_memory(ctx, plan);
   ModelAnswer answer;
   within_memory(ctx, plan, [&] {

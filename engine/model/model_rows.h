@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,20 @@ struct ModelRows {
   std::int64_t n_rows = 0;
   std::vector<double> values;
   std::vector<Feature> features;
+  std::shared_ptr<const ModelRows> background = {};   // of contributions: what they are counted against, or null
 };
+
+inline constexpr std::int64_t kMostBackground = 1000;   // rows
+
+// Runs what works on background rows; its errors say so.
+template <class Work>
+void of_background(const Work& work) {
+  try {
+    work();
+  } catch (const schema::Error& error) {
+    throw schema::Error(error.code, "background: " + error.message, "background");
+  }
+}
 
 // Fills ModelRows cell by cell. Borrows the model's description. Errors: kBadData, naming the column and the row (counted from 0).
 class ModelRowsBuilder {
@@ -64,9 +78,10 @@ class ModelRowsBuilder {
   std::int64_t first_row_ = 0;
 };
 
-// A request's body as rows. type: "application/json" ({"columns": [...], "rows": [[...]]}, {"rows": [{...}]} or a list of rows), "text/csv" (a
-// header line, then rows; "text/csv; header=absent" for none) or "application/x-npy" (two-dimensional, of numbers). Errors: kMalformed for what is not
-// of that type, kUnsupportedMediaType, and those of ModelRowsBuilder.
+// A request's body as rows. type: "application/json" ({"columns": [...], "rows": [[...]]}, {"rows": [{...}]} or a list
+// of rows; "background", beside "rows", has 1 to kMostBackground others in the same forms), "text/csv" (a header line,
+// then rows; "text/csv; header=absent" for none) or "application/x-npy" (two-dimensional, of numbers). Errors:
+// kMalformed for what is not of that type, kUnsupportedMediaType, and those of ModelRowsBuilder.
 ModelRows rows_of_body(const schema::ModelInfo& model, std::string_view type, std::string_view body);
 
 // Rows of a data set for a model, a few at a time. Borrows both. Errors: those of ModelRowsBuilder.

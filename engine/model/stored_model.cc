@@ -87,14 +87,11 @@ class TypedModel final : public StoredModel {
                   fmt::format("output is '{}', this model has {}", output, outputs.empty() ? "none" : fmt::format("{}", fmt::join(outputs, ", "))),
                   "output");
     }
-    const std::vector<T> host(rows.values.begin(), rows.values.end());
-    Matrix<T> X(ctx.memory(), rows.n_rows, static_cast<std::int64_t>(rows.features.size()), host);
-    const Samples<T> samples = samples_of(std::move(X), rows.features);
     const bool is_transform = output == "transform";
-    const Samples<T> last = chain_.transformed(ctx, samples, chain_.size() - (is_transform ? 0 : 1));
+    const Samples<T> last = transformed(ctx, rows, chain_.size() - (is_transform ? 0 : 1));
     ModelAnswer answer = is_transform               ? values_of(ctx, last)
                          : output == "predict"      ? predicted(ctx, last)
-                         : output == kContributions ? contributed(ctx, last)
+                         : output == kContributions ? contributed(ctx, last, rows.background.get())
                                                     : scored(ctx, last, output);
     answer.n_rows = rows.n_rows;
     return answer;
@@ -102,6 +99,13 @@ class TypedModel final : public StoredModel {
 
  private:
   const Estimator<T>& last_step() const { return chain_.step(chain_.size() - 1); }
+
+  // By the first n_steps steps.
+  Samples<T> transformed(const Context& ctx, const ModelRows& rows, std::size_t n_steps) {
+    const std::vector<T> host(rows.values.begin(), rows.values.end());
+    Matrix<T> X(ctx.memory(), rows.n_rows, static_cast<std::int64_t>(rows.features.size()), host);
+    return chain_.transformed(ctx, samples_of(std::move(X), rows.features), n_steps);
+  }
 
   ModelAnswer values_of(const Context& ctx, const Samples<T>& made) const {
     ModelAnswer answer{.n_cols = made.n_cols(), .is_vector = false, .is_float32 = sizeof(T) == sizeof(float), .numbers = host_values(ctx, made)};
@@ -178,11 +182,14 @@ class TypedModel final : public StoredModel {
   }
 
   // Of the columns that the last step reads.
-  ModelAnswer contributed(const Context& ctx, const Samples<T>& X) const {
+  ModelAnswer contributed(const Context& ctx, const Samples<T>& X, const ModelRows* background) {
+    std::optional<Samples<T>> against;
+    if (background) of_background([&] { against = transformed(ctx, *background, chain_.size() - 1); });
+    const Samples<T>* const known = against ? &*against : nullptr;
     const auto* contributor = dynamic_cast<const Contributor<T>*>(&last_step());
     Contributions found = contributor
-                              ? contributor->contributions(ctx, X)
-                              : line_contributions(last_step().attributes(), column_means_, host_values(ctx, X));
+                              ? contributor->contributions(ctx, X, known)
+                              : line_contributions(last_step().attributes(), column_means_, asked_cells(ctx, X, known));
     require(found.n_outputs == 1 || found.n_outputs == std::ssize(info_.classes), ErrorCode::kModelCorrupt,
             "model: it has {} outputs for {} classes", found.n_outputs, info_.classes.size());
     std::vector<std::string> columns, outputs{""};

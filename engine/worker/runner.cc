@@ -213,7 +213,10 @@ bool Runner::answer_group(const Context& ctx, std::span<const schema::AskCommand
     });
     if (!is_well) return false;
   }
-  if (parsed.size() > 1 && answers_rows_alone(kept->model->info())) return answer_joined(ctx, *kept, parsed, report);
+  const bool have_background =
+      std::ranges::any_of(parsed, [](const Parsed& one) { return one.rows.background != nullptr; });
+  if (parsed.size() > 1 && !have_background && answers_rows_alone(kept->model->info()))
+    return answer_joined(ctx, *kept, parsed, report);
   return std::ranges::all_of(parsed, [&](const Parsed& one) { return answer_one(ctx, *kept, one, report); });
 }
 

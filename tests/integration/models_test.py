@@ -170,6 +170,22 @@ class StoredModels(unittest.TestCase):
         text = self.server.call("GET", f"/v1/jobs/{job['id']}/artifacts/predictions.csv").body.decode().splitlines()
         self.assertEqual((text[0].split(","), len(text)), (said["contributions"]["columns"], 151))
 
+    def test_contributions_against_a_background_add_up_to_the_answer(self):
+        model = self.fitted(("StandardScaler", ("RandomForestClassifier", {"n_estimators": 10})))
+        rows = {"rows": [[5.1, 3.5, 1.4, 0.2], [6.3, 3.3, 6.0, 2.5]]}
+        against = {**rows, "background": [[6.0, 3.0, 5.0, 2.0], [5.0, 3.0, 1.0, 0.0], [6.0, 3.0, 4.0, 1.2]]}
+        shares, means = (self.ask(model, {"rows": asked}, {"Accept": "application/json"}, "?output=predict_proba").json()["values"]
+                         for asked in (rows["rows"], against["background"]))
+        said = self.ask(model, against, {"Accept": "application/json"}, "?output=contributions").json()["values"]
+        for parts, answer in zip(said, shares, strict=True):
+            for k, value in enumerate(answer):
+                self.assertAlmostEqual(sum(parts[5 * k:5 * k + 5]), value, places=12)
+                self.assertAlmostEqual(parts[5 * k + 4], sum(row[k] for row in means) / 3, places=12)
+        for output in ("predict", "contributions"):
+            body = {**rows, "background": [[1.0, 2.0]] if output == "contributions" else rows["rows"]}
+            reply = self.ask(model, body, {"Accept": "application/json"}, f"?output={output}")
+            self.assertEqual((reply.status, reply.json()["where"]), (400 if output == "predict" else 422, "background"), reply.body)
+
     def test_contributions_of_pushed_models_are_those_of_the_trainer(self):
         wanted = json.loads((IMPORTED / "contributions.json").read_text())
         for name in ("xgb_categories.ubj", "lgb_categories.txt"):

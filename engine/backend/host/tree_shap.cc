@@ -374,4 +374,13 @@ std::vector<double> tree_contributions(const ShapTrees& trees, std::int64_t n_ro
   return all;
 }
 
+std::vector<double> tree_contributions(const ShapTrees& trees, const AskedCells& asked,
+                                       const DirectionsOf& directions_of) {
+  const ShapCells cells(asked.rows, asked.n_rows, trees.n_cols);
+  if (asked.n_background == 0) return tree_contributions(trees, asked.n_rows, directions_of(cells));
+  const ShapCells background(asked.background, asked.n_background, trees.n_cols);
+  return tree_contributions(trees, asked.n_rows, directions_of(cells),
+                            {.n_rows = asked.n_background, .directions = directions_of(background)});
+}
+
 }   // namespace kedge::engine

@@ -1,4 +1,4 @@
-// What each column contributes to the answer of trees: Shapley values, path-dependent.
+// What each column contributes to the answer of trees: Shapley values, path-dependent and interventional.
 #pragma once
 
 #include <cstdint>
@@ -55,5 +55,32 @@ using ShapDirections =
 // Errors: kCancelled. Sources: Lundberg, Erion, Lee, "Consistent individualized feature attribution for tree
 // ensembles", 2018; Yu, Bifet, Read, Xu, "Linear TreeShap", NeurIPS 2022.
 std::vector<double> tree_contributions(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions);
+
+// Rows that contributions are counted against. At least one.
+struct ShapBackground {
+  std::int64_t n_rows = 0;
+  ShapDirections directions;   // of its rows
+};
+
+// The same, interventional: a column that is not known has the cell of a background row, and the contributions are the
+// mean over these rows; the expected answer is the mean answer to them. Exact to rounding. The time grows with the
+// rows, and at most with the background's as much; the same bits on any number of threads, and whichever rows are
+// beside a row. Errors: kInvalidValue for a path with more than 64 different columns, or a tree of more than 1,024
+// levels; kCancelled. Source: Lundberg and others, "From local explanations to global understanding with explainable AI
+// for trees", 2020.
+std::vector<double> tree_contributions(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions,
+                                       const ShapBackground& background);
+
+// Rows whose contributions are asked for, row-major on the host, and those that they are counted against.
+struct AskedCells {
+  std::int64_t n_rows = 0;
+  std::vector<double> rows;
+  std::int64_t n_background = 0;   // 0: path-dependent
+  std::vector<double> background = {};
+};
+// directions_of(cells) gives where rows of these cells go.
+using DirectionsOf = std::function<ShapDirections(const ShapCells& cells)>;
+std::vector<double> tree_contributions(const ShapTrees& trees, const AskedCells& asked,
+                                       const DirectionsOf& directions_of);
 
 }   // namespace kedge::engine

@@ -161,13 +161,15 @@ void GradientBoostingRegressor<T>::state(StateArchive& archive) {
 }
 
 template <class T>
-Contributions GradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X) const {
-  return model_.contributions(ctx, kClassifier, X);
+Contributions GradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X,
+                                                           const Samples<T>* background) const {
+  return model_.contributions(ctx, kClassifier, X, background);
 }
 
 template <class T>
-Contributions GradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X) const {
-  return model_.contributions(ctx, kRegressor, X);
+Contributions GradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X,
+                                                          const Samples<T>* background) const {
+  return model_.contributions(ctx, kRegressor, X, background);
 }
 
 template class GradientBoostingClassifier<float>;

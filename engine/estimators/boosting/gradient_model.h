@@ -33,7 +33,8 @@ class GradientModel {
   // Raw predictions, n_rows x n_outputs, output after output, host.
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
   // To the raw predictions, as Contributor.
-  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
+                              const Samples<T>* background) const;
   const StageLoss& loss() const { return loss_; }
   schema::ValueMap attributes() const;
   // `loss` says what was fitted; its delta is stored.

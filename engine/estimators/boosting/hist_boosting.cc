@@ -207,13 +207,15 @@ void HistGradientBoostingRegressor<T>::state(StateArchive& archive) {
 }
 
 template <class T>
-Contributions HistGradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X) const {
-  return model_.contributions(ctx, kClassifier, X);
+Contributions HistGradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X,
+                                                               const Samples<T>* background) const {
+  return model_.contributions(ctx, kClassifier, X, background);
 }
 
 template <class T>
-Contributions HistGradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X) const {
-  return model_.contributions(ctx, kRegressor, X);
+Contributions HistGradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X,
+                                                              const Samples<T>* background) const {
+  return model_.contributions(ctx, kRegressor, X, background);
 }
 
 template class HistGradientBoostingClassifier<float>;

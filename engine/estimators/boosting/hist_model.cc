@@ -244,14 +244,22 @@ std::vector<double> HistModel<T>::raw(const Context& ctx, const char* owner, con
   return result;
 }
 
+// With categories by their places.
 template <class T>
-Contributions HistModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X) const {
-  require_fitted_columns(owner, X, static_cast<std::size_t>(forest_.n_cols));
+std::vector<double> HistModel<T>::cells_of(const Context& ctx, const char* owner, const Samples<T>& X) const {
   const HistRows<T> rows(ctx, owner, X, categories_);
   const HostMatrix<const T> values = host_view(rows.view());
   std::vector<double> all;
   for (std::int64_t i = 0; i < values.rows(); ++i) all.insert(all.end(), values.row(i).begin(), values.row(i).end());
-  const ShapCells cells(all, values.rows(), values.cols());
+  return all;
+}
+
+template <class T>
+Contributions HistModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
+                                          const Samples<T>* background) const {
+  require_fitted_columns(owner, X, static_cast<std::size_t>(forest_.n_cols));
+  AskedCells asked{.n_rows = X.n_rows(), .rows = cells_of(ctx, owner, X)};
+  if (background) asked.n_background = background->n_rows(), asked.background = cells_of(ctx, owner, *background);
   ShapTrees trees{.n_cols = forest_.n_cols,
                   .n_outputs = forest_.n_outputs,
                   .tree_offset = forest_.tree_offset,
@@ -263,15 +271,17 @@ Contributions HistModel<T>::contributions(const Context& ctx, const char* owner,
   for (const std::int32_t left : trees.left) trees.right.push_back(left + 1);
   for (std::int64_t t = 0; t < trees.n_trees(); ++t)
     trees.tree_output.push_back(static_cast<std::int32_t>(t % forest_.n_outputs));
-  const auto directions = [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (forest_.feature[static_cast<std::size_t>(i)] < 0) continue;
-      const double* const x = cells.column(block, forest_.feature[static_cast<std::size_t>(i)]);
-      std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
-      for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = boosted_goes_left(forest_, i, x[l]) ? 1 : 0;
-    }
+  const auto directions_of = [&](const ShapCells& cells) -> ShapDirections {
+    return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (forest_.feature[static_cast<std::size_t>(i)] < 0) continue;
+        const double* const x = cells.column(block, forest_.feature[static_cast<std::size_t>(i)]);
+        std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
+        for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = boosted_goes_left(forest_, i, x[l]) ? 1 : 0;
+      }
+    };
   };
-  return {.n_outputs = trees.n_outputs, .values = tree_contributions(trees, X.n_rows(), directions)};
+  return {.n_outputs = trees.n_outputs, .values = tree_contributions(trees, asked, directions_of)};
 }
 
 template <class T>

@@ -34,13 +34,15 @@ class HistModel {
   // Raw predictions, n_outputs x rows, output by output; host.
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
   // To the raw predictions, as Contributor.
-  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
+                              const Samples<T>* background) const;
   void append_attributes(schema::ValueMap& map) const;
   void state(StateArchive& archive, std::int32_t max_outputs);
   std::int32_t n_outputs() const { return forest_.n_outputs; }
 
  private:
   struct Rows;   // of a fit: which are fitted, which validate
+  std::vector<double> cells_of(const Context& ctx, const char* owner, const Samples<T>& X) const;
   Rows part_rows(const char* owner, const HistBoostingParams& params, const HistTarget& target,
                  std::uint32_t seed) const;
   void iterate(const Context& ctx, const HistBoostingParams& params, MatrixView<const T> X, const HistTarget& target,

@@ -175,10 +175,11 @@ void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<
 }
 
 template <class T>
-Contributions TreeModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X) const {
+Contributions TreeModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
+                                          const Samples<T>* background) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
   const ShapTrees trees = shap_trees(*forest_);
-  std::vector<double> values = threshold_contributions(trees, forest_->threshold, host_values(ctx, X), X.n_rows());
+  std::vector<double> values = threshold_contributions(trees, forest_->threshold, asked_cells(ctx, X, background));
   if (forest_->n_classes == 2) return of_both_classes(values, forest_->n_cols);
   return {.n_outputs = trees.n_outputs, .values = std::move(values)};
 }

@@ -33,7 +33,8 @@ class TreeModel {
   // out (device): X.n_rows() x n_outputs. Rows of the fitted table go through as bytes.
   void predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const;
   // As Contributor; of classes the shares of each.
-  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X) const;
+  Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
+                              const Samples<T>* background) const;
   // The forest alone: loaded, it reads rows by their values.
   void state(StateArchive& archive, std::int32_t n_classes);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""shap.TreeExplainer (path-dependent; for XGBoost that is its own pred_contribs) beside Kedge's contributions of the same trees, in turns: seconds, and
-whether the numbers are equal.
+"""shap.TreeExplainer (path-dependent, for XGBoost that is its own pred_contribs; then against 100 background rows) beside Kedge's contributions of the same
+trees, in turns: seconds, and whether the numbers are equal.
 
 needs: pip install shap xgboost-cpu scikit-learn; the target kedge_contributions_bench (-DKEDGE_BENCH=ON)
 run:   python tests/bench/serving/contributions.py build/release/bin/kedge_contributions_bench [ROWS_OF_FOREST]"""
@@ -37,12 +37,16 @@ def write(forest, path):
         np.concatenate([tree.weighted_n_node_samples for tree in trees]).tofile(file)
 
 
-def compare(name, program, folder, model_file, rows, explain, rounds):
+def compare(name, program, folder, model_file, rows, explain, rounds, background=None):
     """explain(rows): rows x (columns, expected value). Prints medians."""
     np.save(folder / "rows.npy", rows.astype(np.float64))
+    against = []
+    if background is not None:
+        np.save(folder / "background.npy", background.astype(np.float64))
+        against = [folder / "background.npy"]
     ours, theirs = [], []
     for _ in range(rounds):
-        said = subprocess.run([program, model_file, folder / "rows.npy", folder / "answers"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run([program, model_file, folder / "rows.npy", folder / "answers", *against], capture_output=True, text=True, check=True).stdout
         ours.append(json.loads(said)["seconds"])
         start = time.perf_counter()
         wanted = explain(rows)
@@ -66,14 +70,20 @@ def main():
                 ROUNDS)
         forest = RandomForestClassifier(100, random_state=0, n_jobs=2).fit(X, (score > 0).astype(int))
         write(forest, folder / "forest")
-        explainer = shap.TreeExplainer(forest)
 
-        def explain(rows):
-            values = explainer.shap_values(rows, check_additivity=False)[:, :, 1]
-            return np.hstack([values, np.full((len(rows), 1), explainer.expected_value[1])])
+        def explained(explainer):
+            def explain(rows):
+                values, expected = np.asarray(explainer.shap_values(rows, check_additivity=False)), np.ravel(explainer.expected_value)[-1]
+                return np.hstack([values[:, :, 1] if values.ndim == 3 else values, np.full((len(rows), 1), expected)])
+            return explain
 
         nodes = sum(one.tree_.node_count for one in forest.estimators_)
-        compare(f"forest of 100 trees, {nodes} nodes", program, folder, folder / "forest", rows[:n], explain, 1)
+        compare(f"forest of 100 trees, {nodes} nodes", program, folder, folder / "forest", rows[:n], explained(shap.TreeExplainer(forest)), 1)
+        background = X[:100]
+        masker = shap.maskers.Independent(background, max_samples=len(background))
+        for label, file, one in (("XGBoost", "x.ubj", model), ("forest", "forest", forest)):
+            explain = explained(shap.TreeExplainer(one, masker, feature_perturbation="interventional"))
+            compare(f"{label} against {len(background)} rows", program, folder, folder / file, rows[:n], explain, 1, background)
 
 
 if __name__ == "__main__":

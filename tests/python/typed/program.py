@@ -35,7 +35,7 @@ def own_data(session: kedge.Session) -> int:
     print(stored["name"])
     model: kedge.Model = session.submit(data.select(columns=["x0", "x1"]), [LogisticRegression()], kedge.fit()).model()
     answers = model.predict(X[:3])
-    print(model.contributions(X[:3]).columns)
+    print(model.contributions(X[:3]).columns, model.contributions(X[:3], background=X[3:9]).expected)
     members = dict(model.members())
     return int(answers.shape[0]) + len(members)
 

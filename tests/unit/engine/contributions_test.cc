@@ -7,58 +7,20 @@
 #include <numeric>
 #include <random>
 
-#include "engine/estimators/contributions.h"
-#include "engine/model/stored_model.h"
-#include "engine/pipeline.h"
+#include "engine/core/params.h"
 #include "schemas/codec.h"
-#include "tests/unit/engine/builtin_data.h"
-#include "tests/unit/engine/golden_cases.h"
+#include "tests/unit/engine/contributions_fixture.h"
 
 namespace kedge::engine {
 namespace {
 
 using schema::Value;
-using schema::ValueList;
-using schema::ValueMap;
-
-std::vector<double> numbers(const Value& list) {
-  std::vector<double> result;
-  for (const Value& item : std::get<ValueList>(list.data)) result.push_back(number(item));
-  return result;
-}
-
-std::unique_ptr<StoredModel> fitted(const Context& ctx, const schema::JobSpec& spec,
-                                    const std::filesystem::path& folder) {
-  RunFiles files{.model_file = folder / "model"};
-  Pipeline::build(spec).run(ctx, builtin(std::get<schema::BuiltinRef>(spec.dataset.source).name), {}, &files);
-  return StoredModel::load(ctx, files.model_file);
-}
+using testing_trees::fitted;
+using testing_trees::Game;
+using testing_trees::grow;
+using testing_trees::numbers;
 
 // --- the definition ---
-
-struct Game {
-  ShapTrees trees;
-  std::vector<double> threshold;
-};
-
-// A random tree of this depth; columns repeat on its paths.
-void grow(Game& game, std::mt19937& random, int depth, double cover) {
-  ShapTrees& trees = game.trees;
-  const auto node = trees.feature.size();
-  const bool is_leaf = depth == 0 || random() % 5 == 0;
-  trees.feature.push_back(is_leaf ? -1
-                                  : static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(trees.n_cols)));
-  game.threshold.push_back(static_cast<double>(random() % 1000) / 1000), trees.cover.push_back(cover);
-  trees.left.push_back(0), trees.right.push_back(0);
-  for (std::int32_t k = 0; k < trees.n_outputs; ++k)
-    trees.value.push_back(static_cast<double>(random() % 2000) / 1000 - 1);
-  if (is_leaf) return;
-  const double share = 0.1 + 0.8 * static_cast<double>(random() % 1000) / 1000;
-  trees.left[node] = static_cast<std::int32_t>(trees.feature.size());
-  grow(game, random, depth - 1, cover * share);
-  trees.right[node] = static_cast<std::int32_t>(trees.feature.size());
-  grow(game, random, depth - 1, cover * (1 - share));
-}
 
 // What a tree is expected to answer when the columns of `known` are known.
 double expected(const Game& game, std::size_t node, const std::vector<double>& row, std::uint32_t known,
@@ -100,7 +62,7 @@ TEST(TreeContributions, AreShapleyValues) {
           trees.tree_offset.push_back(static_cast<std::int64_t>(trees.feature.size()));
     std::vector<double> cells(kRows * kColumns);
     for (double& cell : cells) cell = static_cast<double>(random() % 1000) / 1000;
-    const std::vector<double> found = threshold_contributions(trees, game.threshold, cells, kRows);
+    const std::vector<double> found = threshold_contributions(trees, game.threshold, {.n_rows = kRows, .rows = cells});
     std::size_t place = 0;
     for (std::int64_t i = 0; i < kRows; ++i) {
       const std::vector<double> row(cells.begin() + i * kColumns, cells.begin() + (i + 1) * kColumns);
@@ -152,6 +114,11 @@ TEST(Contributions, AgreeWithShap) {
     ModelRows rows{.values = numbers(at(values, "rows"))};
     for (const schema::ModelColumn& column : model->info().columns) rows.features.push_back({.name = column.name});
     rows.n_rows = static_cast<std::int64_t>(rows.values.size() / rows.features.size());
+    if (const Value* background = find_value(values, "background")) {
+      ModelRows against{.values = numbers(*background), .features = rows.features};
+      against.n_rows = static_cast<std::int64_t>(against.values.size() / rows.features.size());
+      rows.background = std::make_shared<const ModelRows>(std::move(against));
+    }
     const ModelAnswer answer = model->answer(ctx, rows, "contributions");
     const std::vector<double> wanted = numbers(at(values, "contributions"));
     ASSERT_EQ(answer.numbers.size(), wanted.size());
@@ -318,7 +285,7 @@ TEST(Contributions, OfATreeOfTooManyLevelsAreRefused) {
   trees.tree_offset.push_back(static_cast<std::int64_t>(trees.feature.size()));
   const std::vector<double> threshold(trees.feature.size());
   try {
-    threshold_contributions(trees, threshold, {0.0}, 1);
+    threshold_contributions(trees, threshold, {.n_rows = 1, .rows = {0.0}});
     ADD_FAILURE() << "it has contributions";
   } catch (const schema::Error& error) {
     EXPECT_EQ(error.where, "output");

@@ -242,6 +242,13 @@ TEST(ImportedModel, HasContributionsOnlyWhereTheFileSaysHowManyRowsANodeHad) {
   const std::string file = replaced(small_xgboost(), R"("tree_param":)", R"("sum_hessian":[8,6,2,3,3],"tree_param":)");
   const auto model = loaded(translated(context(), file).bytes);
   const ModelRows rows{.n_rows = 1, .values = {0, 0}, .features = {{"x"}, {"y"}}};
+  // Against a row that goes left by x alone and one that goes right: x's part is the mean of 0 and -2, y's of -1 and 0.
+  ModelRows against = rows;
+  against.background =
+      std::make_shared<const ModelRows>(ModelRows{.n_rows = 2, .values = {0.25, 1, 1, 0.1}, .features = rows.features});
+  EXPECT_THAT(model->answer(context(), against, "contributions").numbers,
+              testing::ElementsAre(testing::DoubleNear(-1, 1e-14), testing::DoubleNear(-0.5, 1e-14),
+                                   testing::DoubleNear(2.5, 1e-14)));
   // Known alone, x changes 15/8 to 3/2 and y to 12/8; both are 1.
   EXPECT_THAT(model->answer(context(), rows, "contributions").numbers,
               testing::ElementsAre(testing::DoubleNear(-0.4375, 1e-14), testing::DoubleNear(-0.4375, 1e-14),

@@ -128,8 +128,8 @@ class Model:
     async def predict(self, X: Any, output: str = "predict") -> Any:
         return await _on_thread(self._model.predict, X, output)
 
-    async def contributions(self, X: Any) -> Any:
-        return await _on_thread(self._model.contributions, X)
+    async def contributions(self, X: Any, background: Any = None) -> Any:
+        return await _on_thread(self._model.contributions, X, background)
 
     async def transform(self, X: Any) -> Any:
         return await _on_thread(self._model.transform, X)

@@ -61,11 +61,13 @@ class Model:
         (n, targets); classes by name), predict_proba, decision_function, score_samples or contributions. Raises KedgeError, which names the column and row."""
         return self._ask("/predict?" + urlencode({"output": output}), X)
 
-    def contributions(self, X: Any) -> Contributions:
+    def contributions(self, X: Any, background: Any = None) -> Contributions:
         """What each column that the last step reads contributes to the answers of rows (as predict() takes them): Shapley values of trees, as
-        shap.TreeExplainer(feature_perturbation="tree_path_dependent") has them. Raises KedgeError for a model that has none."""
+        shap.TreeExplainer(feature_perturbation="tree_path_dependent") has them. background: 1 to 1,000 rows in one of the same forms, that the contributions are
+        counted against, as with feature_perturbation="interventional". Raises KedgeError for a model that has none, or a background that does not fit."""
         import numpy as np
-        answer = self._answer("/predict?output=contributions", X)
+        path = "/predict?output=contributions"
+        answer = self._answer(path, X) if background is None else self._asked(path, {"rows": _list_of_rows(X), "background": _list_of_rows(background)})
         values, names = np.asarray(answer["values"], float), answer["columns"]
         if names[-1] == EXPECTED:
             return Contributions(values[:, :-1], values[0, -1], names[:-1], [])
@@ -84,15 +86,18 @@ class Model:
         return np.asarray(self._answer(path, X)["values"])
 
     def _answer(self, path: str, X: Any) -> dict[str, Any]:
-        call = Call("POST", self._path(path), timeout=LONG_S, repeats=False)
         if hasattr(X, "toarray"):   # of SciPy: rows to be asked about are few
             X = X.toarray()
-        if hasattr(X, "columns") or hasattr(X, "dtype"):
-            rows = rows_of(X)
-            call.body, call.size, call.content_type = rows.pieces, rows.size, NPY if rows.format == "npy" else CSV
-        else:
-            call.body, call.content_type = json.dumps({"rows": [_row(row) for row in X]}).encode(), JSON
+        if not hasattr(X, "columns") and not hasattr(X, "dtype"):
+            return self._asked(path, {"rows": _list_of_rows(X)})
+        rows = rows_of(X)
+        call = Call("POST", self._path(path), rows.pieces, content_type=NPY if rows.format == "npy" else CSV, timeout=LONG_S, repeats=False)
+        call.size = rows.size
         answer: dict[str, Any] = self._transport.call(call).json()
+        return answer
+
+    def _asked(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self._transport.call(Call("POST", self._path(path), json.dumps(body, default=_date).encode(), content_type=JSON, timeout=LONG_S, repeats=False)).json()
         return answer
 
     def download(self, open: bool = False) -> bytes:
@@ -181,6 +186,24 @@ def _array_in(content: bytes, place: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
     if dtype.hasobject or is_by_column and len(shape) > 1:
         raise KedgeError("MODEL_CORRUPT", f"'{place.filename}' of the open form is no array by rows of numbers", place.filename)
     return np.frombuffer(bytes_, dtype, math.prod(shape), head.tell()).reshape(shape).copy()   # at an address as numpy wants it
+
+
+def _list_of_rows(X: Any) -> list[Any]:
+    """Of an array, lists or dicts, or a data frame, for JSON: the rows of a frame by the names of its columns."""
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    if hasattr(X, "columns"):
+        X = X.to_dicts() if hasattr(X, "to_dicts") else X.to_pylist() if hasattr(X, "to_pylist") else X.to_dict("records")   # Polars, Arrow, pandas
+    elif hasattr(X, "dtype"):
+        X = X.tolist()
+    return [_row(row) for row in X]
+
+
+def _date(value: Any) -> str:
+    """What JSON has no form for; other values than dates are refused."""
+    if not hasattr(value, "isoformat"):
+        raise TypeError(f"a cell is a {type(value).__name__}, must be a number, a text, a date or None")
+    return str(value.isoformat())
 
 
 def _row(row: Any) -> Any:
