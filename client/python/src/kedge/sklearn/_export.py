@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def _given(model: Any) -> list[Feature]:
     """The columns that a model reads. Categories of one are those of the encoder that it goes to."""
     names = [str(one) for one in getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])]
     categories: list[list[str] | None] = [None] * len(names)
-    parts = [(model, range(len(names)))]
+    parts: list[tuple[Any, Sequence[int]]] = [(model, range(len(names)))]
     if isinstance(model, ColumnTransformer):
         parts = [(step, _places(model, name)) for name, step, _ in model.transformers_ if not _is_passed(step)]
     for step, places in parts:
