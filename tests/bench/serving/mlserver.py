@@ -140,9 +140,10 @@ def main():
         base = pathlib.Path(folder)
         for name in ("mlserver", "kedged"):
             (base / name).mkdir()
-        process, theirs = mlserver(base / "mlserver", fitted)
         own = Kedged(base / "kedged", "--devices", "cpu")
+        process = None
         try:
+            process, theirs = mlserver(base / "mlserver", fitted)
             session = kedge.connect(own.url)
             for name, model in fitted.items():
                 session.registry.add(name, session.upload_model(kedge.export(model)))
@@ -151,7 +152,8 @@ def main():
             measure(servers, seconds, rounds)
         finally:
             own.stop()
-            process.stop()
+            if process:
+                process.stop()
 
 
 if __name__ == "__main__":
