@@ -160,10 +160,12 @@ class Export(WithServer):
     @unittest.skipUnless(importlib.util.find_spec("skops"), "skops is not installed")
     def test_files_of_skops(self):
         from skops.io import dump
-        model = RandomForestClassifier(5, random_state=0).fit(self.X, self.y)
         with tempfile.NamedTemporaryFile(suffix=".skops") as file:
-            dump(model, file.name)
-            np.testing.assert_array_equal(self.session.upload_model(kedge.export(file.name)).predict(self.X, output="predict_proba"), model.predict_proba(self.X))
+            for model in (RandomForestClassifier(5, random_state=0), HistGradientBoostingClassifier(max_iter=3), LogisticRegression(max_iter=1000)):
+                dump(model.fit(self.X, self.y), file.name)
+                np.testing.assert_allclose(self.stored(file.name).predict(self.X, output="predict_proba"), model.predict_proba(self.X), rtol=ITERATIVE)
+            dump(SVC(kernel=np.dot), file.name)   # a function that is not scikit-learn's
+            self.refused("which skops does not trust", file.name)
 
     def test_equal_models_are_equal_files_without_code(self):
         model = RandomForestClassifier(5, random_state=0).fit(self.X, self.y)

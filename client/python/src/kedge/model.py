@@ -172,6 +172,14 @@ class Models:
         return Model(self._transport, self._transport.call(call).json()["id"])
 
 
+def export(model: Any) -> bytes:
+    """A fitted object of scikit-learn as a model for session.upload_model(), which answers as the object does: a Pipeline, a search (its best_estimator_), or one
+    of the estimators that docs/serving.md lists. Columns are those of feature_names_in_, else x0, x1, ...; those that go to an encoder of texts have its categories. model: the object, or the path of a
+    .skops file. Raises KedgeError (INVALID_VALUE) for what the server would answer otherwise, with the reason; NotFittedError."""
+    from .sklearn._export import exported   # needs scikit-learn
+    return exported(model)
+
+
 def _array_in(content: bytes, place: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
     """A stored .npy: zipfile and np.load() would copy it three times. Raises KedgeError (MODEL_CORRUPT)."""
     import numpy as np
