@@ -6,7 +6,7 @@
 
 namespace kedge::host {
 
-// One for all hosts of a cluster. Whoever has it can start the agents' programs on each of them.
+// One for all hosts of a cluster. A program that has it can start the agents' programs on each.
 struct HostKey {
   std::string token;         // 256 random bits in base64url, which the caller says
   std::string certificate;   // PEM, self-signed, which the agent shows

@@ -1,5 +1,5 @@
-// Reads the archive twice: who has how many pictures, then the pictures that are wanted, which are held because rows
-// come in another order.
+// Reads the archive twice: first it counts the pictures of each person, then it decodes those that are wanted. They are
+// held, because the rows of the table come in another order.
 #include "server/data/faces.h"
 
 #include <fmt/core.h>
