@@ -85,9 +85,9 @@ struct Days {
   std::int64_t units;   // of a second
   double operator()(std::int64_t value) const {
     const std::int64_t day = units * static_cast<std::int64_t>(kSecondsOfDay);
-    const std::int64_t whole = value / day - (value % day < 0);
-    return static_cast<double>(whole) +
-           static_cast<double>(value - whole * day) / static_cast<double>(units) / kSecondsOfDay;
+    const bool is_before = value % day < 0;
+    const std::int64_t whole = value / day - is_before, rest = value % day + (is_before ? day : 0);
+    return static_cast<double>(whole) + static_cast<double>(rest) / static_cast<double>(units) / kSecondsOfDay;
   }
 };
 
