@@ -45,6 +45,12 @@ KEDGE_HD inline double random_cut_value(double first, double last, std::uint32_t
   return drawn < last ? drawn : first;   // also where the width overflows
 }
 
+// The same as scikit-learn draws it, from a word below 2^31; `last` itself becomes `first`.
+KEDGE_HD inline double sklearn_cut_value(double first, double last, std::uint32_t word) {
+  const double drawn = (last - first) * static_cast<double>(word) / 2147483647.0 + first;
+  return drawn < last ? drawn : first;
+}
+
 // --- impurity ---
 
 // Natural logarithm of a positive normal number within 2 ulp: reduction to [sqrt(1/2), sqrt(2)), then the series of

@@ -119,6 +119,8 @@ def kedge_rows(case, answer, name, rows):
 
 # --- scikit-learn ---
 
+OWN = {"draws"}   # parameters that scikit-learn does not have
+
 class ScikitLearn:
     def __init__(self):
         import numpy
@@ -153,7 +155,7 @@ class ScikitLearn:
                 X, test = step.transform(X), step.transform(test)
                 if not case.sparse:
                     X, test = self.dense(X), self.dense(test)
-            params = {**case.params, **(case.sk or {}), **more}
+            params = {name: value for name, value in {**case.params, **(case.sk or {}), **more}.items() if name not in OWN}
             estimator = self.classes[case.estimator](**self.arguments(params))
             estimator.fit(X, y, **({"sample_weight": np.array(rows.weights)} if rows.weights else {}))
         return estimator, test

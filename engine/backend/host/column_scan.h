@@ -73,10 +73,10 @@ class ColumnScan {
     return best;
   }
 
-  // The first of the best among random cuts of the block's n_cols columns, one each; words[k] says where (place_cuts()). Its threshold is
-  // the value drawn; it varies if any of the columns does. side() knows the node's rows.
+  // The first of the best among random cuts of the block's n_cols columns, one each; word k says where (place_cuts()).
+  // Its threshold is the value drawn; it varies if any of the columns does. side() knows the node's rows.
   ColumnCut best_at_random(CodeBlock& block, std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* features,
-                           const std::uint32_t* words) {
+                           const CutWords& words) {
     block.ranges(places_.least.data(), places_.most.data());
     place_cuts(n_cols, edges, features, words, places_);
     if (!places_.any_varies) return {};

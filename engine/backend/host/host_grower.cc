@@ -27,21 +27,27 @@ struct Range {
 template <class Kind>
 class HostGrower {
  public:
-  HostGrower(const HostForestInput& in, int n_threads)
-      : in_(in), n_threads_(n_threads), columns_(in.columns.n_cols),
-        is_listed_(in.columns.ranks != nullptr), blocks_(static_cast<std::size_t>(n_threads)) {
+  HostGrower(const HostForestInput& in, const TreeSeeds& seeds, int n_threads)
+      : in_(in),
+        seeds_(seeds),
+        n_threads_(n_threads),
+        columns_(in.columns.n_cols),
+        sklearn_columns_(in.columns.n_cols),
+        is_listed_(in.columns.ranks != nullptr),
+        blocks_(static_cast<std::size_t>(n_threads)) {
     for (int i = 0; i < n_threads; ++i) scans_.emplace_back(in.target.n_classes);
   }
 
   Forest grow(std::int64_t tree) {
     check_stop(kCellsBetweenStops);
-    draw_rows(in_.options, tree, in_.n_rows, drawn_);
+    draw_rows(in_.options, seeds_, tree, in_.n_rows, drawn_);
     rows_ = take_rows(in_, drawn_);
     kind_.start(in_, rows_);
     order_.resize(rows_.size()), scratch_.resize(rows_.size());
     std::iota(order_.begin(), order_.end(), 0u);
     if (is_listed_) list_columns();
-    draft_.nodes.clear(), range_.clear();
+    draft_.nodes.clear(), range_.clear(), n_constant_.assign(1, 0);
+    if (is_sklearn()) sklearn_columns_.start_tree(seeds_.of(tree));
     add_node({0, rows_.size()}, 0, tree_root_key(tree));
     rules_.min_weight_leaf = in_.options.min_weight_fraction_leaf * draft_.nodes[0].weight;
     expand(draft_, in_.options.max_leaf_nodes, [this](std::int32_t node) { return evaluate(node); });
@@ -82,13 +88,17 @@ class HostGrower {
     const DraftNode at = draft_.nodes[node];
     const Range range = range_[node];
     if (!may_split(at, range.n(), in_.options, rules_)) return false;
-    std::uint32_t feature = 0;
-    ColumnCut cut = is_random() && range.n() == 2 ? find_pair_cut(at.key, range, feature) : find_cut(at.key, range, feature);
+    std::uint32_t feature = 0, n_constant = n_constant_[node];
+    ColumnCut cut = is_sklearn()                    ? find_sklearn_cut(range, n_constant, feature)
+                    : is_random() && range.n() == 2 ? find_pair_cut(at.key, range, feature)
+                                                    : find_cut(at.key, range, feature);
     if (!cut.found()) return false;
     if (is_random()) cut.threshold = random_threshold(*in_.columns.edges, feature, cut.left_bin, cut.right_bin, cut.threshold);
     const std::uint32_t middle = partition(range, feature, cut);
     const std::int32_t left = add_node({range.begin, middle}, at.depth + 1, tree_child_key(at.key, false));
     const std::int32_t right = add_node({middle, range.end}, at.depth + 1, tree_child_key(at.key, true));
+    n_constant_.insert(n_constant_.end(), 2,
+                       in_.options.max_leaf_nodes > 0 ? 0 : n_constant);   // best first, scikit-learn forgets them
     DraftNode& split = draft_.nodes[node];
     split.feature = static_cast<std::int32_t>(feature), split.left = left, split.right = right;
     split.left_bin = cut.left_bin, split.right_bin = cut.right_bin, split.threshold = cut.threshold;
@@ -105,15 +115,51 @@ class HostGrower {
       features_.resize(static_cast<std::size_t>(group));
       const std::uint32_t first = columns_.drawn();
       columns_.take(group, features_.data());
-      is_random() ? cut_group(range, key, first) : scan_group(range);
-      for (std::size_t k = 0; k < cuts_.size(); ++k) {
-        const bool varies = best.varies || cuts_[k].varies;
-        if (cuts_[k].score > best.score) best = cuts_[k], feature = features_[is_random() ? static_cast<std::size_t>(cuts_[k].column) : k];
-        best.varies = varies;
-      }
+      is_random() ? cut_group(range, {draw_words(key, first, features_.size())}) : scan_group(range);
+      take_best(best, feature);
       visited += group;
     }
     return best;
+  }
+
+  void take_best(ColumnCut& best, std::uint32_t& feature) const {
+    for (std::size_t k = 0; k < cuts_.size(); ++k) {
+      const bool varies = best.varies || cuts_[k].varies;
+      if (cuts_[k].score > best.score)
+        best = cuts_[k], feature = features_[is_random() ? static_cast<std::size_t>(cuts_[k].column) : k];
+      best.varies = varies;
+    }
+  }
+
+  // The same with scikit-learn's draws. n_constant: columns known to be constant, before and after.
+  ColumnCut find_sklearn_cut(Range range, std::uint32_t& n_constant, std::uint32_t& feature) {
+    copy_node(range);
+    const auto is_constant = [&](std::uint32_t column) { return check_stop(1), is_constant_in(range, column); };
+    n_constant = sklearn_columns_.draw(n_constant, in_.options.max_features, is_constant, features_,
+                                       is_random() ? &words_ : nullptr);
+    if (features_.empty()) return {};
+    is_random() ? cut_group(range, {words_.data(), TreeDraws::kSklearn}) : scan_group(range);
+    ColumnCut best;
+    take_best(best, feature);
+    return best;
+  }
+
+  bool is_constant_in(Range range, std::uint32_t column) const {
+    if (is_listed_) {
+      const std::uint64_t* list = lists_.data() + std::size_t{column} * rows_.size();
+      return list[range.begin] >> 32 == list[range.end - 1] >> 32;
+    }
+    const HostColumns& in = in_.columns;
+    const auto is_same = [&](const auto& code) {
+      for (std::uint32_t i = 1; i < range.n(); ++i)
+        if (code(i) != code(0)) return false;
+      return true;
+    };
+    const std::uint32_t* rows = table_rows_.data();
+    if (range.n() >= kColumnMajorRows)
+      return is_same(
+          [codes = in.codes + std::int64_t{column} * in.n_table, rows](std::uint32_t i) { return codes[rows[i]]; });
+    return is_same([&in, rows, column](std::uint32_t i) { return in.row_codes[rows[i] * in.row_stride + column]; });
   }
 
   // The same for random cuts of two rows: every column in which they differ separates them equally well, so the first
@@ -128,13 +174,14 @@ class HostGrower {
       columns_.take(1, &feature);
       if (a[feature] == b[feature]) continue;
       features_[0] = feature;
-      cut_group(range, key, place);
+      cut_group(range, {draw_words(key, place, 1)});
       return cuts_[0];
     }
     return {};
   }
 
   bool is_random() const { return in_.options.splitter == Splitter::kRandom; }
+  bool is_sklearn() const { return in_.options.draws == TreeDraws::kSklearn; }
 
   // Words that say where the columns first .. first + n - 1 of the node's order are cut at random.
   const std::uint32_t* draw_words(std::uint64_t key, std::uint32_t first, std::size_t n) {
@@ -151,21 +198,22 @@ class HostGrower {
     return n_cells >= kParallelCells ? n_threads_ : 1;
   }
   CutLimits limits() const {
-    return {in_.options.criterion, std::max<std::int64_t>(1, in_.options.min_samples_leaf), rules_.min_weight_leaf * rows_.weight_scale};
+    return {in_.options.criterion, std::max<std::int64_t>(1, in_.options.min_samples_leaf),
+            rules_.min_weight_leaf * rows_.weight_scale, is_sklearn()};
   }
 
-  // The best random cut of each block of columns of the group; `first` is the first column's place in the node's order.
-  void cut_group(Range range, std::uint64_t key, std::uint32_t first) {
+  // The best random cut of each block of columns of the group.
+  void cut_group(Range range, const CutWords& words) {
     constexpr std::int64_t kMost = CodeBlock::kMost;
     const auto n_cols = static_cast<std::int64_t>(features_.size()), n_blocks = (n_cols + kMost - 1) / kMost;
     const int threads = static_cast<int>(std::min<std::int64_t>(n_blocks, threads_for(n_cols * range.n())));
-    const std::uint32_t* words = draw_words(key, first, features_.size());
     for (int t = 0; t < threads; ++t) scans_[t].side().set_rows(rows_of_node_, limits());
     cuts_.resize(static_cast<std::size_t>(n_blocks));
     const auto cut_block = [&](std::int64_t task, int worker) {
       const std::int64_t begin = task * kMost, end = std::min(n_cols, begin + kMost);
       fill_block(blocks_[worker], range, begin, end);
-      cuts_[task] = scans_[worker].best_at_random(blocks_[worker], end - begin, *in_.columns.edges, features_.data() + begin, words + begin);
+      cuts_[task] = scans_[worker].best_at_random(blocks_[worker], end - begin, *in_.columns.edges,
+                                                  features_.data() + begin, {words.word + begin, words.draws});
       cuts_[task].column += begin;
     };
     n_blocks == 1 ? cut_block(0, 0) : parallel_tasks(threads, n_blocks, cut_block);
@@ -283,8 +331,10 @@ class HostGrower {
   }
 
   const HostForestInput& in_;
+  const TreeSeeds& seeds_;
   int n_threads_;
   ColumnDraw columns_;
+  SklearnColumnDraw sklearn_columns_;
   bool is_listed_;   // on ranks: every column has its rows in order
   Kind kind_;
   std::vector<typename Kind::Scan> scans_;
@@ -293,6 +343,8 @@ class HostGrower {
   TreeRows rows_;
   std::vector<std::uint32_t> drawn_, order_, scratch_, table_rows_, features_;
   std::vector<Range> range_;   // by node
+  std::vector<std::uint32_t>
+      n_constant_;   // by node: its columns that were constant in a node above it (sklearn_columns_)
   std::vector<ColumnCut> cuts_;
   std::vector<std::uint32_t> words_;   // by column of the group: where its random cut lies
   std::vector<CodeBlock> blocks_;      // by thread
@@ -309,7 +361,8 @@ Forest grow_kind(const HostForestInput& input, int n_threads, const TreeProgress
   const int at_once = static_cast<int>(std::min<std::int64_t>(n_threads, n_trees));
   std::vector<HostGrower<Kind>> growers;
   growers.reserve(static_cast<std::size_t>(at_once));
-  for (int i = 0; i < at_once; ++i) growers.emplace_back(input, n_threads / at_once);
+  const TreeSeeds seeds(input.options, input.options.first_tree, n_trees);
+  for (int i = 0; i < at_once; ++i) growers.emplace_back(input, seeds, n_threads / at_once);
   std::vector<Forest> trees(static_cast<std::size_t>(n_trees));
   std::atomic<std::int64_t> done{0};
   parallel_tasks(at_once, n_trees, [&](std::int64_t tree, int worker) {

@@ -144,7 +144,7 @@ KEDGE_CLONES void sum_groups(const std::uint8_t* codes, std::int64_t n, std::int
 // A binary search in all columns at once: how many of the bins from the least on end up to the threshold.
 KEDGE_CLONES void place_all(std::int64_t n_cols, const std::int32_t* __restrict offset, const double* __restrict low,
                             const double* __restrict high, const std::uint32_t* __restrict columns,
-                            const std::uint32_t* __restrict words, CutPlaces& places) {
+                            const CutWords& drawn, CutPlaces& places) {
   std::array<std::int32_t, CodeBlock::kMost> begin, width, ended;
   double* __restrict const threshold = places.threshold.data();
   const std::uint8_t *const least = places.least.data(), *const most = places.most.data();
@@ -153,9 +153,13 @@ KEDGE_CLONES void place_all(std::int64_t n_cols, const std::int32_t* __restrict 
     begin[k] = offset[columns[k]] + least[k], width[k] = most[k] - least[k], ended[k] = 0;
     widest = width[k] > widest ? width[k] : widest;
   }
-  for (std::int64_t k = 0; k < n_cols; ++k) {
-    threshold[k] = random_cut_value(low[begin[k]], high[begin[k] + width[k]], words[k]);
-  }
+  const std::uint32_t* __restrict const words = drawn.word;
+  if (drawn.draws == TreeDraws::kSklearn)
+    for (std::int64_t k = 0; k < n_cols; ++k)
+      threshold[k] = sklearn_cut_value(low[begin[k]], high[begin[k] + width[k]], words[k]);
+  else
+    for (std::int64_t k = 0; k < n_cols; ++k)
+      threshold[k] = random_cut_value(low[begin[k]], high[begin[k] + width[k]], words[k]);
   for (auto step = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(widest))); step > 0; step /= 2) {
     for (std::int64_t k = 0; k < n_cols; ++k) {
       const std::int32_t next = ended[k] + step, last = (next < width[k] ? next : width[k]) - 1;
@@ -296,7 +300,7 @@ bool has_masks() { return false; }
 
 }   // namespace
 
-void place_cuts(std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* columns, const std::uint32_t* words,
+void place_cuts(std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* columns, const CutWords& words,
                 CutPlaces& places) {
   place_all(n_cols, edges.offset.data(), edges.low.data(), edges.high.data(), columns, words, places);
 }

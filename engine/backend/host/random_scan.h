@@ -51,9 +51,14 @@ struct CutPlaces {
   std::array<double, CodeBlock::kMost> threshold;      // the value drawn
   bool any_varies = false;                             // a column has two bins
 };
-// Cuts columns[k] at the share random_cut_share(words[k]) of the way from its least to its greatest value in the node; the
-// ranges of bins are given.
-void place_cuts(std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* columns, const std::uint32_t* words,
+// One drawn word for each column, and what they mean.
+struct CutWords {
+  const std::uint32_t* word;
+  TreeDraws draws = TreeDraws::kByNode;
+};
+// Cuts columns[k] as far from its least to its greatest value in the node as its word says: random_cut_value(), or
+// sklearn_cut_value(); the ranges of bins are given.
+void place_cuts(std::int64_t n_cols, const BinEdges& edges, const std::uint32_t* columns, const CutWords& words,
                 CutPlaces& places);
 
 // What the sides of one cut have in common with those of all others.

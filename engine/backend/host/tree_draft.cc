@@ -87,6 +87,30 @@ std::vector<Cut> choose_cuts(const DraftTree& tree, const BinEdges& edges) {
   return cuts;
 }
 
+// Position of the row that a draw takes, in proportion to the weights whose running sums these are.
+std::size_t weighted_pick(const std::uint32_t* words, const std::vector<double>& sums) {
+  const std::uint64_t bits = (std::uint64_t{words[0]} << 32) | words[1];
+  const double at = static_cast<double>(bits >> 11) * 0x1.0p-53 * sums.back();
+  const auto found = std::upper_bound(sums.begin(), sums.end(), at);
+  return static_cast<std::size_t>(std::min(found, sums.end() - 1) - sums.begin());
+}
+
+void draw_rows_by_tree(const ForestOptions& options, std::int64_t tree, std::int64_t n,
+                       std::vector<std::uint32_t>& counts) {
+  const std::int64_t draws = options.n_draws > 0 ? options.n_draws : n;
+  const std::uint64_t stream = bootstrap_stream(tree);
+  std::vector<double> sums;   // of the draw weights up to each position
+  for (double sum = 0; const double weight : options.draw_weights) sums.push_back(sum += weight);
+  std::uint32_t words[4 * kPhiloxRun];
+  for (std::int64_t i = 0; i < draws; i += 2 * kPhiloxRun) {
+    philox_run(options.seed, stream, static_cast<std::uint64_t>(i / 2), words);
+    const std::int64_t here = std::min<std::int64_t>(draws - i, 2 * kPhiloxRun);
+    for (std::int64_t k = 0; k < here; ++k)
+      ++counts[sums.empty() ? bootstrap_pick(words + 2 * k, static_cast<std::uint64_t>(n))
+                            : weighted_pick(words + 2 * k, sums)];
+  }
+}
+
 }  // namespace
 
 Forest finish_tree(const DraftTree& tree, std::int32_t n_classes, const BinEdges& edges, std::int64_t n_cols,
@@ -170,28 +194,12 @@ Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_
   return all;
 }
 
-// Position of the row that a draw takes, in proportion to the weights whose running sums these are.
-static std::size_t weighted_pick(const std::uint32_t* words, const std::vector<double>& sums) {
-  const std::uint64_t bits = (std::uint64_t{words[0]} << 32) | words[1];
-  const double at = static_cast<double>(bits >> 11) * 0x1.0p-53 * sums.back();
-  const auto found = std::upper_bound(sums.begin(), sums.end(), at);
-  return static_cast<std::size_t>(std::min(found, sums.end() - 1) - sums.begin());
-}
-
-void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts) {
+void draw_rows(const ForestOptions& options, const TreeSeeds& seeds, std::int64_t tree, std::int64_t n,
+               std::vector<std::uint32_t>& counts) {
   counts.assign(static_cast<std::size_t>(n), options.bootstrap ? 0 : 1);
   if (!options.bootstrap) return;
-  const std::int64_t draws = options.n_draws > 0 ? options.n_draws : n;
-  const std::uint64_t stream = bootstrap_stream(tree);
-  std::vector<double> sums;   // of the draw weights up to each position
-  for (double sum = 0; const double weight : options.draw_weights) sums.push_back(sum += weight);
-  std::uint32_t words[4 * kPhiloxRun];
-  for (std::int64_t i = 0; i < draws; i += 2 * kPhiloxRun) {
-    philox_run(options.seed, stream, static_cast<std::uint64_t>(i / 2), words);
-    const std::int64_t here = std::min<std::int64_t>(draws - i, 2 * kPhiloxRun);
-    for (std::int64_t k = 0; k < here; ++k)
-      ++counts[sums.empty() ? bootstrap_pick(words + 2 * k, static_cast<std::uint64_t>(n)) : weighted_pick(words + 2 * k, sums)];
-  }
+  if (options.draws == TreeDraws::kSklearn) draw_rows_as_sklearn(options, seeds.of(tree), n, counts);
+  else draw_rows_by_tree(options, tree, n, counts);
   const std::uint32_t most = *std::max_element(counts.begin(), counts.end());
   require(most <= 0xffff, schema::ErrorCode::kInvalidValue, "a row was drawn {} times for one tree, at most 65535 is possible", most);
 }

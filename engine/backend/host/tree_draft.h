@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/backend/host/sklearn_draw.h"
 #include "engine/backend/ops/trees.h"
 #include "engine/backend/tree_functors.h"
 
@@ -106,8 +107,10 @@ Forest finish_tree(const DraftTree& tree, std::int32_t n_classes, const BinEdges
 // Joins forests of the same kind, in order.
 Forest join_trees(std::vector<Forest> trees, std::int32_t n_classes, std::int64_t n_cols, int n_threads = 1);
 
-// How often each position in [0, n) is drawn for a tree; `counts` is resized. Errors: kInvalidValue above 65,535.
-void draw_rows(const ForestOptions& options, std::int64_t tree, std::int64_t n, std::vector<std::uint32_t>& counts);
+// How often each position in [0, n) is drawn for a tree; `counts` is resized. seeds: those of the tree's forest.
+// Errors: kInvalidValue above 65,535.
+void draw_rows(const ForestOptions& options, const TreeSeeds& seeds, std::int64_t tree, std::int64_t n,
+               std::vector<std::uint32_t>& counts);
 
 // Whether a node with n_rows different rows may be split at all.
 bool may_split(const DraftNode& node, std::int64_t n_rows, const ForestOptions& options, const TreeRules& rules);

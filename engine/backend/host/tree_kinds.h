@@ -26,7 +26,7 @@ class ValueKind {
     criterion_ = in.options.criterion, weight_ = rows.weight, mean_.clear();
     value_.clear();
     for (const std::uint32_t position : rows.position) value_.push_back(in.target.values[position]);
-    make_items(rows);
+    make_items(rows, in.options);
     are_equal_ = std::ranges::all_of(weights_, [this](std::int64_t w) { return w == weights_[0]; });
   }
   const std::vector<Sums4>& items() const { return items_; }
@@ -61,8 +61,8 @@ class ValueKind {
   void append_value(std::int32_t node, Forest& out) const { out.mean.push_back(mean_[node]); }
 
  private:
-  void make_items(const TreeRows& rows) {
-    sums_ = fixed_sums(weight_, value_, criterion_);
+  void make_items(const TreeRows& rows, const ForestOptions& options) {
+    sums_ = fixed_sums(weight_, value_, options);
     items_.clear(), weights_.clear();
     for (std::uint32_t i = 0; i < rows.size(); ++i) weights_.push_back(rows.fixed_weight(i)), items_.push_back(Sums4{1, weights_[i], sums_[i], 0});
   }

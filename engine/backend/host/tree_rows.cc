@@ -45,10 +45,13 @@ TreeRows take_rows(const HostForestInput& in, const std::vector<std::uint32_t>& 
   return rows;
 }
 
-std::vector<std::int64_t> fixed_sums(std::span<const double> weight, std::span<const double> value, Criterion criterion) {
+std::vector<std::int64_t> fixed_sums(std::span<const double> weight, std::span<const double> value,
+                                     const ForestOptions& options) {
   double weights = 0, sum = 0, most = 0;
   for (std::size_t i = 0; i < value.size(); ++i) weights += weight[i], sum += weight[i] * value[i];
-  const double centre = criterion == Criterion::kPoisson ? 0 : sum / weights;
+  const bool are_whole =
+      options.draws == TreeDraws::kSklearn && std::ranges::all_of(value, [](double y) { return y == std::floor(y); });
+  const double centre = options.criterion == Criterion::kPoisson || are_whole ? 0 : sum / weights;
   for (const double y : value) most = std::max(most, std::abs(y - centre));
   const double scale = fixed_point_scale(most * weights);
   std::vector<std::int64_t> sums;

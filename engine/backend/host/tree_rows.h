@@ -29,8 +29,10 @@ struct TreeRows {
 // drawn: how often each position was drawn. Rows that weigh nothing are left out. Errors: kBadData where all do.
 TreeRows take_rows(const HostForestInput& in, const std::vector<std::uint32_t>& drawn);
 
-// Of each row, weight * (value - mean of all) in the largest fixed unit in which they add up exactly; for Poisson, weight * value.
-std::vector<std::int64_t> fixed_sums(std::span<const double> weight, std::span<const double> value, Criterion criterion);
+// Of each row, weight * (value - mean of all) in the largest fixed unit in which they add up exactly; weight * value
+// for Poisson, and for whole numbers where scikit-learn's trees are wanted: its sums of them are exact.
+std::vector<std::int64_t> fixed_sums(std::span<const double> weight, std::span<const double> value,
+                                     const ForestOptions& options);
 
 // The sum of n numbers, which are overwritten: the upper ones are added to the lower ones, a power of two of them at a time.
 inline double fold_halves(double* lane, std::uint32_t n) {

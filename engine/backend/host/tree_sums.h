@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/backend/host/random_scan.h"
+#include "engine/backend/host/sklearn_score.h"
 #include "engine/backend/ops/trees.h"
 #include "engine/backend/tree_functors.h"
 
@@ -19,9 +20,10 @@ struct CutLimits {
   Criterion criterion = Criterion::kSquaredError;
   std::int64_t min_rows = 1;
   double min_weight = 0;   // in units of the items
+  bool as_sklearn = false;
 };
 
-// Rows, weight, weighted value (less the mean of all), nothing; weights and values are whole numbers of a fixed unit.
+// Rows, weight, weighted value (fixed_sums()), nothing; weights and values are whole numbers of a fixed unit.
 using Sums4 = std::int64_t __attribute__((vector_size(32)));
 
 // The left side of the cuts of a node, for values.
@@ -49,6 +51,11 @@ class ValueSide {
   double score_of(const Item& left) const {
     const Item right = total_ - left;
     if (left[0] < limits_.min_rows || right[0] < limits_.min_rows) return kRefusedCut;
+    if (limits_.as_sklearn && limits_.criterion == Criterion::kPoisson) {
+      if (is_too_light(limits_.min_weight, left[1], right[1])) return kRefusedCut;
+      return sklearn_poisson_score(static_cast<double>(left[2]), static_cast<double>(left[1]),
+                                   static_cast<double>(right[2]), static_cast<double>(right[1]));
+    }
     return value_cut_score(limits_.criterion == Criterion::kPoisson, limits_.min_weight, total_[1], left[1], total_[2], left[2]);
   }
 
@@ -164,7 +171,7 @@ class ClassSide {
     block.sum_left(left_bin, of_node_->weights.data(), of_node_->classes.data(), cut_weights_.data());
   }
   void score_cuts(double* scores, std::size_t n) {
-    if (counted_)
+    if (counted_ && !limits_.as_sklearn)
       return score_shares(static_cast<std::int64_t>(n), static_cast<std::int32_t>(left_.size()),
                           {rows_, weight_, 0, static_cast<double>(limits_.min_rows), limits_.min_weight}, total_.data(), cut_rows_.data(),
                           of_node_->row_weight, of_node_->weights.empty() ? nullptr : cut_weights_.data(), scores);
@@ -184,6 +191,11 @@ class ClassSide {
     const std::int64_t right_weight = weight_ - left_weight_;
     if (left_rows_ < limits_.min_rows || rows_ - left_rows_ < limits_.min_rows || is_too_light(limits_.min_weight, left_weight_, right_weight))
       return kRefusedCut;
+    if (limits_.as_sklearn)
+      return sklearn_class_score(
+          limits_.criterion == Criterion::kEntropy, static_cast<std::int32_t>(left_.size()),
+          static_cast<double>(left_weight_), static_cast<double>(right_weight),
+          [this](std::int32_t c) { return total_[c]; }, [this](std::int32_t c) { return left_[c]; });
     if (counted_) return gini_score(left_squares_, left_weight_, right_squares_, right_weight);
     return share_score(limits_.criterion == Criterion::kEntropy, static_cast<std::int32_t>(left_.size()), total_.data(),
                        [this](std::int32_t c) { return left_[c]; });

@@ -43,6 +43,9 @@ struct BinnedTable {
 enum class Criterion { kGini, kEntropy, kSquaredError, kAbsoluteError, kPoisson };
 // kBest tries every cut of a column; kRandom one, at a random value between the column's least and greatest in the node.
 enum class Splitter { kBest, kRandom };
+// Where random numbers come from. kByNode: streams named by tree and node, so that nodes may be split in any order.
+// kSklearn: those of scikit-learn, so that trees are its trees where bins lose nothing; such trees grow on the host.
+enum class TreeDraws { kByNode, kSklearn };
 
 struct ForestOptions {
   std::int64_t n_trees = 100;
@@ -59,6 +62,8 @@ struct ForestOptions {
   std::int64_t n_draws = 0;           // rows drawn for each tree (max_samples); 0: as many as there are rows
   std::vector<double> draw_weights;   // by position: rows are drawn in proportion to them; empty: all equally
   std::uint64_t seed = 0;
+  TreeDraws draws = TreeDraws::kByNode;
+  bool is_single = false;             // kSklearn: a tree by itself, whose own seed `seed` is
   std::vector<double> class_weight;   // by class; empty: 1 each
   bool balance_each_tree = false;     // class_weight="balanced_subsample"
 };

@@ -6,13 +6,13 @@
 namespace kedge::engine {
 
 constexpr const char* kForestOfClasses =
-    "the drawing of rows that have weights, and the choice of leaves for max_leaf_nodes";
+    "the drawing of rows that have weights, and the choice of leaves for max_leaf_nodes; with draws sklearn all of fit";
 
 constexpr const char* kForestOfValues =
-    "the drawing of rows and their values in fixed units, and the choice of leaves for max_leaf_nodes; with absolute_error all of fit";
+    "the drawing of rows and their values in fixed units, and the choice of leaves for max_leaf_nodes; with absolute_error or draws sklearn all of fit";
 
 constexpr const char* kTree =
-    "fit, where a column has more than 256 values; else the drawing of rows, and the choice of leaves for max_leaf_nodes";
+    "fit, where a column has more than 256 values or draws is sklearn; else the drawing of rows, and the choice of leaves for max_leaf_nodes";
 
 void add_trees(Rows& rows) {
   add<DecisionTreeClassifier>(rows, memory::tree_classifier, {8, 2, 52},

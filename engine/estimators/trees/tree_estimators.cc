@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -37,8 +38,13 @@ void append_single(const Forest& forest, schema::ValueMap& map) {
   map.emplace_back("tree_", tree);
 }
 
+// Whose random numbers the trees took; a loaded model does not know.
+void append_draws(std::optional<TreeDraws> draws, schema::ValueMap& map) {
+  if (draws) map.emplace_back("draws_", std::string(*draws == TreeDraws::kSklearn ? "sklearn" : "kedge"));
+}
+
 std::vector<std::string> attributes_of(bool classes, bool is_single) {
-  std::vector<std::string> names{"n_outputs_", "feature_importances_"};
+  std::vector<std::string> names{"n_outputs_", "feature_importances_", "draws_"};
   if (classes) names.insert(names.end(), {"classes_", "n_classes_"});
   if (is_single) names.insert(names.end(), {"max_features_", "n_leaves_", "depth_", "tree_"});
   else names.insert(names.end(), {"oob_score_", classes ? "oob_decision_function_" : "oob_prediction_"});
@@ -48,14 +54,16 @@ std::vector<std::string> attributes_of(bool classes, bool is_single) {
 std::vector<std::string> deviations_of(bool is_single, bool classes) {
   std::vector<std::string> list;
   if (is_single) {
-    list = {"With splitter random, a column with more than 256 distinct values is cut between 256 quantiles of all rows of the job's table.",
-            "Columns are compared in the data set's dtype; scikit-learn rounds them to float32 and takes values within 1e-7 for equal.",
-            "Equal cuts: the column drawn first, then the lower cut; draws differ from numpy's, so another of equal trees may be found.",
-            "n_leaves_ and depth_ are what get_n_leaves() and get_depth() return; tree_ is an object of arrays."};
+    list = {
+        "With splitter random, a column with more than 256 distinct values is cut between 256 quantiles of all rows of the job's table.",
+        "Columns are compared in the data set's dtype; scikit-learn rounds them to float32 and takes values within 1e-7 for equal.",
+        "Equal cuts: the column drawn first, then the lower cut. Another of equal trees may be found, unless scikit-learn's random numbers are taken: see draws.",
+        "n_leaves_ and depth_ are what get_n_leaves() and get_depth() return; tree_ is an object of arrays."};
   } else {
-    list = {"A column with more than 256 distinct values is cut at 256 quantiles of all rows of the job's table; others are exact.",
-            "Random numbers differ from numpy's, so single trees differ for the same random_state.",
-            "warm_start only false; oob_score is true or false; n_jobs and verbose are ignored; estimators_ is not among the attributes."};
+    list = {
+        "A column with more than 256 distinct values is cut at 256 quantiles of all rows of the job's table; others are exact.",
+        "Random numbers differ from numpy's, so single trees differ for the same random_state, unless scikit-learn's are taken: see draws.",
+        "warm_start only false; oob_score is true or false; n_jobs and verbose are ignored; estimators_ is not among the attributes."};
   }
   if (!classes) list.push_back("friedman_mse chooses the same cuts as squared_error and is treated as such.");
   list.push_back("monotonic_cst only null; missing values are refused.");
@@ -108,11 +116,18 @@ void TreeClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Targe
   require_rows(owner_, X);
   ctx.check_stop();
   present_ = PresentClasses(y);
-  TreeFit fit{.owner = owner_, .options = tree_options(params_, X.n_rows(), X.n_cols(), weight_sum(y, X.n_rows()), ctx.seed), .target = {},
-              .y = y, .is_exact = is_single_ && params_.splitter == "best", .ccp_alpha = params_.ccp_alpha, .share_key = {}};
+  TreeFit fit{.owner = owner_,
+              .options = tree_options(params_, X.n_rows(), X.n_cols(), weight_sum(y, X.n_rows()), ctx.seed),
+              .target = {},
+              .y = y,
+              .is_exact = is_single_ && params_.splitter == "best",
+              .draws = params_.draws,
+              .ccp_alpha = params_.ccp_alpha,
+              .share_key = {}};
   std::vector<double> weights;
   weigh(y, fit.options, weights);
   fit.target = {.n_classes = y.n_classes(), .codes = {}, .values = {}, .weights = weights};
+  fit.options.is_single = is_single_;
   fit.share_key = share_key(fit.options, params_);
   model_.fit(ctx, X, fit);
   if (params_.oob_score) set_oob_score(y);
@@ -143,6 +158,7 @@ schema::ValueMap TreeClassifier<T>::attributes() const {
                        {"n_classes_", static_cast<std::int64_t>(present_.size())},
                        {"n_outputs_", std::int64_t{1}},
                        {"feature_importances_", feature_importances(forest)}};
+  append_draws(model_.draws(), map);
   if (is_single_) {
     map.emplace_back("max_features_", columns_per_split(params_.max_features, forest.n_cols));
     append_single(forest, map);
@@ -175,11 +191,18 @@ void TreeRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target
             "{}: the target has negative values, criterion poisson needs at least 0", owner_);
     require(sum_of(y.values) > 0, schema::ErrorCode::kBadData, "{}: the target sums to 0, criterion poisson needs more", owner_);
   }
-  TreeFit fit{.owner = owner_, .options = tree_options(params_, X.n_rows(), X.n_cols(), weight_sum(y, X.n_rows()), ctx.seed), .target = {},
-              .y = y, .is_exact = is_single_ && params_.splitter == "best", .ccp_alpha = params_.ccp_alpha, .share_key = {}};
+  TreeFit fit{.owner = owner_,
+              .options = tree_options(params_, X.n_rows(), X.n_cols(), weight_sum(y, X.n_rows()), ctx.seed),
+              .target = {},
+              .y = y,
+              .is_exact = is_single_ && params_.splitter == "best",
+              .draws = params_.draws,
+              .ccp_alpha = params_.ccp_alpha,
+              .share_key = {}};
   fit.target.values = y.values;
   if (params_.bootstrap) fit.options.draw_weights = y.weights;
   else fit.target.weights = y.weights;
+  fit.options.is_single = is_single_;
   fit.share_key = share_key(fit.options, params_);
   model_.fit(ctx, X, fit);
   if (params_.oob_score) set_oob_score(y);
@@ -210,6 +233,7 @@ template <class T>
 schema::ValueMap TreeRegressor<T>::attributes() const {
   const Forest& forest = model_.forest();
   schema::ValueMap map{{"n_outputs_", std::int64_t{1}}, {"feature_importances_", feature_importances(forest)}};
+  append_draws(model_.draws(), map);
   if (is_single_) {
     map.emplace_back("max_features_", columns_per_split(params_.max_features, forest.n_cols));
     append_single(forest, map);

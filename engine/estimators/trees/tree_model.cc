@@ -101,8 +101,10 @@ std::shared_ptr<const Forest> TreeModel<T>::grown(const Context& ctx, const Samp
   const ForestOptions& options = growth.fit.options;
   const std::int64_t n = options.n_trees;
   if (!ctx.work || X.content.empty()) return std::make_shared<const Forest>(grow(ctx, growth, 0, n, options.max_depth));
-  const bool by_level = options.max_leaf_nodes == 0;   // else another depth is another tree
+  const bool by_level =
+      options.max_leaf_nodes == 0 && options.draws == TreeDraws::kByNode;   // else another depth is another tree
   std::string key = X.content + " | " + growth.fit.owner + growth.fit.share_key;
+  if (options.draws == TreeDraws::kSklearn) key += " sklearn";
   if (!by_level) key += " depth " + std::to_string(options.max_depth);
   SharedForest& shared = *ctx.work->get<SharedForest>("trees", key, [] { return SharedForest{}; });
   if (!shared.forest || shared.max_depth < options.max_depth) {
@@ -138,8 +140,11 @@ Array<std::int32_t> codes_by_table_row(const Context& ctx, const Samples<T>& X,
 }
 
 template <class T>
-void TreeModel<T>::fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit) {
+void TreeModel<T>::fit(const Context& ctx, const Samples<T>& X, TreeFit fit) {
   const BinnedTable& table = binned_table(ctx, *X.table);
+  const bool can_be_equal = (fit.is_exact || all_bins_exact(table.edges)) && ctx.device.info().kind == DeviceKind::kCpu;
+  const bool by_sklearn = fit.draws == "sklearn" || (fit.draws == "auto" && can_be_equal);
+  fit.options.draws = by_sklearn ? TreeDraws::kSklearn : TreeDraws::kByNode, draws_ = fit.options.draws;
   fitted_table_.reset();
   const bool is_exact = fit.is_exact && !all_bins_exact(table.edges);
   if (!is_exact && map_keeps_bins(X, table.edges)) {
@@ -190,7 +195,7 @@ void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
   if (!archive.is_loading()) forest = *forest_;
   forest_state(archive, forest, n_classes);
   if (!archive.is_loading()) return;
-  ready_ = {};
+  ready_ = {}, draws_ = {};
   forest_ = std::make_shared<const Forest>(std::move(forest));
   fitted_table_.reset();
 }

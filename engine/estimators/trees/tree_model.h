@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct TreeFit {
   TreeTarget target;                 // without `codes`
   const Target& y;
   bool is_exact = false;             // no quantile bins
+  const std::string& draws;          // the parameter; fit() sets options.draws by it
   double ccp_alpha = 0;
   std::string share_key;   // names the parameters that the trees depend on, except their number and depth
 };
@@ -29,7 +31,7 @@ class TreeModel {
  public:
   // fit.options.n_trees trees. Within a search (ctx.work) they are taken from those that an equal candidate has left: the first ones
   // of a larger forest, cut at max_depth; trees that are missing are grown and left there. Errors: those of TreeOps; kCancelled.
-  void fit(const Context& ctx, const Samples<T>& X, const TreeFit& fit);
+  void fit(const Context& ctx, const Samples<T>& X, TreeFit fit);
   // out (device): X.n_rows() x n_outputs. Rows of the fitted table go through as bytes.
   void predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const;
   // As Contributor; of classes the shares of each.
@@ -39,6 +41,7 @@ class TreeModel {
   void state(StateArchive& archive, std::int32_t n_classes);
 
   const Forest& forest() const { return *forest_; }
+  std::optional<TreeDraws> draws() const { return draws_; }    // none if loaded
   const OutOfBag& out_of_bag() const { return out_of_bag_; }   // where options.bootstrap and `wants_out_of_bag`
   bool wants_out_of_bag = false;
 
@@ -56,6 +59,7 @@ class TreeModel {
 
   std::shared_ptr<const Forest> forest_;   // thresholds are on the values that fit was given; shared by equal candidates
   OutOfBag out_of_bag_;
+  std::optional<TreeDraws> draws_;
   std::weak_ptr<Table<T>> fitted_table_;   // whose bytes the trees were grown on; none if a copy was binned
   std::vector<double> shift_, scale_;      // of the fitted samples
   mutable Ready ready_;                    // the forest on the device; destroyed before it

@@ -30,6 +30,15 @@ void add_growth(ParamSet<P>& set) {
 }
 
 template <class P>
+void add_draws(ParamSet<P>& set) {
+  set.random_state(&P::random_state)
+      .add(
+          "draws", &P::draws, {"kedge", "sklearn", "auto"},
+          "Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the "
+          "host; auto takes scikit-learn's there on a CPU, else kedge's.");
+}
+
+template <class P>
 void add_pruning(ParamSet<P>& set) {
   set.add("ccp_alpha", &P::ccp_alpha, at_least(0), "What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning.")
       .any("monotonic_cst", member<P>(&P::monotonic_cst), {array_form(), null_form()}, "Only null: no column is constrained.");
@@ -45,9 +54,9 @@ ParamSet<P> forest_set(const char* owner, bool classes) {
   add_growth(set);
   set.add("bootstrap", &P::bootstrap, "Draw the rows of each tree with replacement; false takes all.")
       .add("oob_score", &P::oob_score, "Estimate the score from the rows that trees did not draw.")
-      .ignore("n_jobs", nullptr, {integer_form(), null_form()})
-      .random_state(&P::random_state)
-      .ignore("verbose", 0, {integer_form(at_least(0)), boolean_form()})
+      .ignore("n_jobs", nullptr, {integer_form(), null_form()});
+  add_draws(set);
+  set.ignore("verbose", 0, {integer_form(at_least(0)), boolean_form()})
       .add("warm_start", &P::warm_start, "Only false: every fit starts anew.");
   if (classes)
     set.any("class_weight", member<P>(&P::class_weight), {string_form({"balanced", "balanced_subsample"}), object_form(), null_form()},
@@ -66,7 +75,7 @@ ParamSet<P> tree_set(const char* owner, bool classes) {
                "Impurity that a split decreases most; friedman_mse is squared_error.");
   set.add("splitter", &P::splitter, {"best", "random"}, "The best cut of a column, or one at a random value.");
   add_growth(set);
-  set.random_state(&P::random_state);
+  add_draws(set);
   if (classes)
     set.any("class_weight", member<P>(&P::class_weight), class_weight_forms(),
             "Weight of each class: an object by class name, balanced, or null for 1 each.");

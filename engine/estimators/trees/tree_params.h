@@ -23,6 +23,7 @@ struct TreeParams {
   double min_impurity_decrease = 0;
   bool bootstrap = false, oob_score = false;
   std::optional<std::int64_t> random_state;
+  std::string draws = "kedge";
   bool warm_start = false;
   schema::Value class_weight;
   double ccp_alpha = 0;

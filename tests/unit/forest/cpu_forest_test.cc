@@ -65,7 +65,7 @@ void expect_best_cuts(const Case& c) {
   HostMemory memory;
   const Grown grown = run_case(*make_cpu_trees(memory, 1), memory, c);
   std::vector<std::uint32_t> drawn;
-  draw_rows(c.options, 0, c.data.rows, drawn);
+  draw_rows(c.options, TreeSeeds(c.options, 0, 1), 0, c.data.rows, drawn);
   const Forest& f = grown.forest;
   std::map<std::int32_t, std::vector<std::int32_t>> rows_of;
   for (std::int32_t i = 0; i < c.data.rows; ++i)

@@ -101,6 +101,12 @@ inline std::vector<Case> forest_cases(int size) {
        })},   // nodes for big blocks, and their small children
       {"random_cuts_many_rows", tall,
        with([](auto& o) { o.splitter = Splitter::kRandom, o.n_trees = 2, o.max_depth = 6; })},
+      {"sklearn_draws_sparse", sparse, with([](auto& o) { o.draws = TreeDraws::kSklearn; })},
+      {"sklearn_draws_dense", dense, with([](auto& o) { o.draws = TreeDraws::kSklearn; }), true},
+      {"sklearn_draws_two_values", shifted, with([](auto& o) { o.draws = TreeDraws::kSklearn, o.max_features = 1; })},
+      {"sklearn_draws_many_rows", tall,
+       with([](auto& o) { o.draws = TreeDraws::kSklearn, o.n_trees = 2, o.max_features = 2; })},
+      {"sklearn_draws_leaf_nodes", many, with([](auto& o) { o.draws = TreeDraws::kSklearn, o.max_leaf_nodes = 13; })},
   };
 }
 
@@ -166,6 +172,13 @@ inline std::vector<Case> host_cases(int size) {
        with(kEntropy,
             [](auto& o) { o.splitter = Splitter::kRandom, o.balance_each_tree = true, o.max_leaf_nodes = 20; })},
       {"weighted_classes", sparse, with(kGini, [](auto& o) { o.bootstrap = false; }), false, {}, weights_of(sparse)},
+      {"sklearn_draws_values", sparse, with(kSquaredError, [](auto& o) { o.draws = TreeDraws::kSklearn; }), true,
+       values_of(sparse)},
+      {"sklearn_draws_random", dense,
+       with(kGini, [](auto& o) { o.draws = TreeDraws::kSklearn, o.splitter = Splitter::kRandom; })},
+      {"sklearn_draws_by_weight", sparse,
+       with(kSquaredError, [&](auto& o) { o.draws = TreeDraws::kSklearn, o.draw_weights = weights_of(sparse); }), false,
+       values_of(sparse)},
       {"weighted_classes_entropy",
        dense,
        with(kEntropy, [](auto& o) { o.bootstrap = false; }),
@@ -176,7 +189,9 @@ inline std::vector<Case> host_cases(int size) {
 }
 
 // Whether a GPU grows this forest itself.
-inline bool grows_in_kernels(const Case& c) { return c.options.criterion != Criterion::kAbsoluteError; }
+inline bool grows_in_kernels(const Case& c) {
+  return c.options.criterion != Criterion::kAbsoluteError && c.options.draws == TreeDraws::kByNode;
+}
 
 struct Grown {
   Forest forest;

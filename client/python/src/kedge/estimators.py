@@ -506,6 +506,8 @@ class DecisionTreeClassifier(Estimator):
     max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
     min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    draws: Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the host; auto takes
+        scikit-learn's there on a CPU, else kedge's. Default 'kedge'.
     class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
     ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
     monotonic_cst: Only null: no column is constrained. Default None.
@@ -522,6 +524,7 @@ class DecisionTreeClassifier(Estimator):
                  max_leaf_nodes: int | None = UNSET,
                  min_impurity_decrease: float = UNSET,
                  random_state: int | None = UNSET,
+                 draws: str = UNSET,
                  class_weight: Any = UNSET,
                  ccp_alpha: float = UNSET,
                  monotonic_cst: Any = UNSET) -> None:
@@ -541,6 +544,8 @@ class DecisionTreeRegressor(Estimator):
     max_leaf_nodes: Most leaves of a tree, grown best first; null for no limit. Default None.
     min_impurity_decrease: Least decrease of impurity by a split. Default 0.0.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    draws: Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the host; auto takes
+        scikit-learn's there on a CPU, else kedge's. Default 'kedge'.
     ccp_alpha: What a leaf costs when trees are pruned by cost and complexity; 0 for no pruning. Default 0.0.
     monotonic_cst: Only null: no column is constrained. Default None.
     """
@@ -556,6 +561,7 @@ class DecisionTreeRegressor(Estimator):
                  max_leaf_nodes: int | None = UNSET,
                  min_impurity_decrease: float = UNSET,
                  random_state: int | None = UNSET,
+                 draws: str = UNSET,
                  ccp_alpha: float = UNSET,
                  monotonic_cst: Any = UNSET) -> None:
         super().__init__(**_given(locals()))
@@ -725,6 +731,8 @@ class ExtraTreesClassifier(Estimator):
     oob_score: Estimate the score from the rows that trees did not draw. Default False.
     n_jobs: Accepted for compatibility and ignored. Default None.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    draws: Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the host; auto takes
+        scikit-learn's there on a CPU, else kedge's. Default 'kedge'.
     verbose: Accepted for compatibility and ignored. Default 0.
     warm_start: Only false: every fit starts anew. Default False.
     class_weight: Weight of each class: an object by class name, balanced, balanced_subsample, or null for 1 each. Default None.
@@ -747,6 +755,7 @@ class ExtraTreesClassifier(Estimator):
                  oob_score: bool = UNSET,
                  n_jobs: int | None = UNSET,
                  random_state: int | None = UNSET,
+                 draws: str = UNSET,
                  verbose: int | bool = UNSET,
                  warm_start: bool = UNSET,
                  class_weight: Any = UNSET,
@@ -772,6 +781,8 @@ class ExtraTreesRegressor(Estimator):
     oob_score: Estimate the score from the rows that trees did not draw. Default False.
     n_jobs: Accepted for compatibility and ignored. Default None.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    draws: Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the host; auto takes
+        scikit-learn's there on a CPU, else kedge's. Default 'kedge'.
     verbose: Accepted for compatibility and ignored. Default 0.
     warm_start: Only false: every fit starts anew. Default False.
     max_samples: Rows drawn for each tree, as a number or a share of all; null for as many as there are. Default None.
@@ -793,6 +804,7 @@ class ExtraTreesRegressor(Estimator):
                  oob_score: bool = UNSET,
                  n_jobs: int | None = UNSET,
                  random_state: int | None = UNSET,
+                 draws: str = UNSET,
                  verbose: int | bool = UNSET,
                  warm_start: bool = UNSET,
                  max_samples: int | float | None = UNSET,
@@ -3237,6 +3249,8 @@ class RandomForestClassifier(Estimator):
     oob_score: Estimate the score from the rows that trees did not draw. Default False.
     n_jobs: Accepted for compatibility and ignored. Default None.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    draws: Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the host; auto takes
+        scikit-learn's there on a CPU, else kedge's. Default 'kedge'.
     verbose: Accepted for compatibility and ignored. Default 0.
     warm_start: Only false: every fit starts anew. Default False.
     class_weight: Weight of each class: an object by class name, balanced, balanced_subsample, or null for 1 each. Default None.
@@ -3259,6 +3273,7 @@ class RandomForestClassifier(Estimator):
                  oob_score: bool = UNSET,
                  n_jobs: int | None = UNSET,
                  random_state: int | None = UNSET,
+                 draws: str = UNSET,
                  verbose: int | bool = UNSET,
                  warm_start: bool = UNSET,
                  class_weight: Any = UNSET,
@@ -3284,6 +3299,8 @@ class RandomForestRegressor(Estimator):
     oob_score: Estimate the score from the rows that trees did not draw. Default False.
     n_jobs: Accepted for compatibility and ignored. Default None.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    draws: Whose random numbers: kedge's; scikit-learn's, which give its trees where columns have at most 256 values, and grow on the host; auto takes
+        scikit-learn's there on a CPU, else kedge's. Default 'kedge'.
     verbose: Accepted for compatibility and ignored. Default 0.
     warm_start: Only false: every fit starts anew. Default False.
     max_samples: Rows drawn for each tree, as a number or a share of all; null for as many as there are. Default None.
@@ -3305,6 +3322,7 @@ class RandomForestRegressor(Estimator):
                  oob_score: bool = UNSET,
                  n_jobs: int | None = UNSET,
                  random_state: int | None = UNSET,
+                 draws: str = UNSET,
                  verbose: int | bool = UNSET,
                  warm_start: bool = UNSET,
                  max_samples: int | float | None = UNSET,

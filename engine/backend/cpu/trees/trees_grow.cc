@@ -33,6 +33,7 @@ struct TreeGrower::Impl {
       : in(input),
         wide_nodes(WideNodes::is_available() ? std::make_unique<WideNodes>(input.table) : nullptr),
         columns(input.table.n_cols),
+        sklearn_columns(input.table.n_cols),
         draft(input.n_classes) {}
 
   // A node whose cut is looked for.
@@ -48,11 +49,16 @@ struct TreeGrower::Impl {
   bool evaluate(std::int32_t node);
   Node look_at(std::int32_t node) const;
   BestCut find_cut(std::int32_t node, const Node& at);
+  BestCut find_sklearn_cut(std::int32_t node, const Node& at);
+  BestCut score_drawn(const Node& at);
+  bool is_constant(const Node& at, std::int64_t column) const;
+  void read_records(const Node& at);
   bool score_group(const Node& at, int group, bool stop_at_varying, BestCut& best);
   bool score_wide(const Node& at, int group, bool stop_at_varying, BestCut& best);
   bool score_swept(const Node& at, int group, bool stop_at_varying, BestCut& best);
   ColumnCodes codes_of(std::int64_t feature, std::uint32_t n) const;
   int draw_group(std::int64_t wanted, const Node& at);
+  static std::int64_t group_size(const Node& at);
   void list_group(const TreeRow* node_rows, std::uint32_t n, int group);
   void load_wide(const Node& at);
   std::uint32_t partition(const Node& at, const BestCut& cut);
@@ -65,12 +71,18 @@ struct TreeGrower::Impl {
   bool wide = false;                 // the rules of the tree are those that wide_nodes knows
   Range loaded{0, 0};                // the rows that wide_nodes holds; their order in `rows` is out of date
   ColumnDraw columns;
+  SklearnColumnDraw sklearn_columns;
   TreeRules rules;
   std::unique_ptr<ColumnScorer> scorer;
   ClassDraft draft;
   std::vector<std::uint32_t> drawn;
   std::vector<TreeRow> rows, right_rows;
   std::vector<Range> range;          // by node: its rows
+  std::vector<std::uint32_t>
+      n_constant;   // by node: its columns that were constant in a node above it (sklearn_columns)
+  std::vector<std::uint32_t> drawn_columns;   // of the node whose cut is looked for
+  std::vector<std::uint64_t> any_off,
+      all_off;   // by column, a bit each: some, all rows of that node are off the common bin
   std::vector<std::int32_t> left_counts, right_counts;
   std::vector<std::uint32_t> lists;
   std::int64_t list_stride = 0;
@@ -95,6 +107,8 @@ Forest TreeGrower::Impl::grow(std::int64_t tree) {
   draft.nodes.clear(), draft.counts.clear();   // keeps their memory
   draft.add(by_class.data(), 0, tree_root_key(tree), rules);
   range.assign(1, {0, static_cast<std::uint32_t>(rows.size())});
+  n_constant.assign(1, 0);
+  if (in.options.draws == TreeDraws::kSklearn) sklearn_columns.start_tree(in.seeds.of(tree));
   draft.nodes[0].n_rows = static_cast<std::int32_t>(rows.size());
   left_counts.resize(by_class.size()), right_counts.resize(by_class.size());
   right_rows.resize(rows.size() + 1);
@@ -106,7 +120,7 @@ Forest TreeGrower::Impl::grow(std::int64_t tree) {
 // Returns how often a row was drawn at most.
 std::uint16_t TreeGrower::Impl::take_rows(std::int64_t tree) {
   const std::int64_t n = in.n_rows();
-  draw_rows(in.options, tree, n, drawn);
+  draw_rows(in.options, in.seeds, tree, n, drawn);
   rows.resize(static_cast<std::size_t>(n) + 1);
   std::size_t used = 0;
   std::uint32_t most = 0;
@@ -126,7 +140,8 @@ std::uint16_t TreeGrower::Impl::take_rows(std::int64_t tree) {
 bool TreeGrower::Impl::evaluate(std::int32_t node) {
   if (!may_split(draft.nodes[node], range[node].end - range[node].begin, in.options, rules)) return false;
   const Node looked_at = look_at(node);
-  const BestCut cut = find_cut(node, looked_at);
+  const BestCut cut =
+      in.options.draws == TreeDraws::kSklearn ? find_sklearn_cut(node, looked_at) : find_cut(node, looked_at);
   if (cut.feature < 0) return false;
   const std::uint32_t middle = partition(looked_at, cut);
   const auto counts = draft.counts_of(node);
@@ -136,6 +151,8 @@ bool TreeGrower::Impl::evaluate(std::int32_t node) {
   const std::int32_t right = draft.add(right_counts.data(), at.depth + 1, tree_child_key(at.key, true), rules);
   const Range all = range[node];
   range.push_back({all.begin, middle}), range.push_back({middle, all.end});
+  n_constant.insert(n_constant.end(), 2,
+                    in.options.max_leaf_nodes > 0 ? 0 : n_constant[node]);   // best first, scikit-learn forgets them
   draft.nodes[left].n_rows = static_cast<std::int32_t>(middle - all.begin);
   draft.nodes[right].n_rows = static_cast<std::int32_t>(all.end - middle);
   DraftNode& split = draft.nodes[node];
@@ -168,6 +185,51 @@ BestCut TreeGrower::Impl::find_cut(std::int32_t node, const Node& at) {
     visited += group;
   }
   return best;
+}
+
+// The same with scikit-learn's draws, which all come before the scores. WideNodes knows neither them nor its scores.
+BestCut TreeGrower::Impl::find_sklearn_cut(std::int32_t node, const Node& at) {
+  if (in.table.records.size() > 0) read_records(at);
+  const auto constant = [&](std::uint32_t column) { return check_stop(1), is_constant(at, column); };
+  n_constant[node] = sklearn_columns.draw(n_constant[node], in.options.max_features, constant,
+                                          drawn_columns);   // now for its children
+  return score_drawn(at);
+}
+
+BestCut TreeGrower::Impl::score_drawn(const Node& at) {
+  BestCut best;
+  const auto n = static_cast<std::int64_t>(drawn_columns.size());
+  for (std::int64_t done = 0; done < n && !(best.feature >= 0 && scorer->is_perfect(at.totals, best));) {
+    const std::int64_t group = std::min(n - done, group_size(at));
+    std::copy_n(drawn_columns.data() + done, group, features);
+    check_stop(std::int64_t{at.n()} * group);
+    score_group(at, static_cast<int>(group), false, best);
+    done += group;
+  }
+  return best;
+}
+
+// All columns of the node's rows at once: the bits at the start of their records.
+void TreeGrower::Impl::read_records(const Node& at) {
+  const auto n_words = static_cast<std::size_t>(RecordLayout(in.table.n_cols).words);
+  any_off.assign(n_words, 0), all_off.assign(n_words, ~std::uint64_t{0});
+  for (std::uint32_t i = 0; i < at.n(); ++i) {
+    const std::uint64_t* record = raw(in.table.records) + rows[at.begin + i].record;
+    for (std::size_t w = 0; w < n_words; ++w) any_off[w] |= record[w], all_off[w] &= record[w];
+  }
+}
+
+bool TreeGrower::Impl::is_constant(const Node& at, std::int64_t column) const {
+  if (in.table.records.size() > 0) {
+    const auto word = static_cast<std::size_t>(column / 64);
+    const bool any = (any_off[word] >> (column % 64) & 1) != 0, all = (all_off[word] >> (column % 64) & 1) != 0;
+    if (!all) return !any;
+  }
+  const ColumnCodes codes = codes_of(column, at.n());
+  const int first = codes.code(rows[at.begin]);
+  for (std::uint32_t i = 1; i < at.n(); ++i)
+    if (codes.code(rows[at.begin + i]) != first) return false;
+  return true;
 }
 
 // Scores the columns of the group one after the other, none after the first that varies if `stop_at_varying`; returns whether any
@@ -225,10 +287,14 @@ ColumnCodes TreeGrower::Impl::codes_of(std::int64_t feature, std::uint32_t n) co
   return in.table.records.size() > 0 ? ColumnCodes::by_record(in.table, feature) : ColumnCodes::by_row(in.table, feature);
 }
 
+// Columns scored together at most.
+std::int64_t TreeGrower::Impl::group_size(const Node& at) {
+  if (at.wide) return WideNodes::kColumns;
+  return std::clamp<std::int64_t>(kListWords / (std::int64_t{at.n()} + 1), 8, kGroup);
+}
+
 int TreeGrower::Impl::draw_group(std::int64_t wanted, const Node& at) {
-  const std::int64_t listed = std::clamp<std::int64_t>(kListWords / (std::int64_t{at.n()} + 1), 8, kGroup);
-  const std::int64_t most = at.wide ? WideNodes::kColumns : listed;
-  const std::int64_t size = std::min(columns.left(), wanted > 0 ? std::min(wanted, most) : 8);
+  const std::int64_t size = std::min(columns.left(), wanted > 0 ? std::min(wanted, group_size(at)) : 8);
   columns.take(size, features);
   return static_cast<int>(size);
 }

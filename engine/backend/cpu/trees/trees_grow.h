@@ -20,6 +20,7 @@ struct ForestInput {
   std::int32_t n_classes;
   const ForestOptions& options;
   std::stop_token stop;
+  TreeSeeds seeds{options, options.first_tree, options.n_trees};
 
   std::int64_t n_rows() const { return rows.empty() ? table.n_rows : rows.size; }
   std::int64_t row(std::int64_t i) const { return rows.empty() ? i : raw(rows)[i]; }

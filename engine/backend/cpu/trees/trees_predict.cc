@@ -183,9 +183,10 @@ void predict_mean_wide(const Forest& forest, std::int64_t stride, MatrixView<dou
 std::vector<std::vector<bool>> drawn_rows(const ForestOptions& options, std::int64_t n_trees,
                                           std::int64_t n_rows, int n_threads) {
   std::vector<std::vector<bool>> drawn(static_cast<std::size_t>(n_trees));
+  const TreeSeeds seeds(options, options.first_tree, n_trees);
   parallel_tasks(n_threads, n_trees, [&](std::int64_t t, int) {
     std::vector<std::uint32_t> counts;
-    draw_rows(options, options.first_tree + t, n_rows, counts);
+    draw_rows(options, seeds, options.first_tree + t, n_rows, counts);
     drawn[t].assign(counts.begin(), counts.end());
   });
   return drawn;

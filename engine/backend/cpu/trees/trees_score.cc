@@ -4,15 +4,22 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/backend/host/sklearn_score.h"
+
 namespace kedge::engine {
 namespace {
 constexpr int kBins = 256;
 }  // namespace
 
 ColumnScorer::ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules)
-    : n_classes_(n_classes), min_rows_(std::max<std::int64_t>(1, options.min_samples_leaf)), rules_(rules),
+    : n_classes_(n_classes),
+      min_rows_(std::max<std::int64_t>(1, options.min_samples_leaf)),
+      rules_(rules),
       exact_(!rules.entropy && rules.class_weight.empty()),
-      histogram_(std::size_t{kBins} * n_classes), bin_rows_(kBins), left_(n_classes) {}
+      as_sklearn_(options.draws == TreeDraws::kSklearn),
+      histogram_(std::size_t{kBins} * n_classes),
+      bin_rows_(kBins),
+      left_(n_classes) {}
 
 bool ColumnScorer::score(const NodeColumn& column, const NodeTotals& totals, BestCut& best) {
   if (column.n_uncommon == 0) return false;
@@ -64,9 +71,22 @@ void ColumnScorer::score_bins(const NodeTotals& totals, const std::int32_t* bins
     for (std::int32_t c = 0; c < n_classes_; ++c) left_[c] += bin[c];
     left_rows += bin_rows_[bins[i]];
     if (left_rows < min_rows_ || n_rows - left_rows < min_rows_) continue;
-    const double score = cut_score(rules, n_classes_, totals.counts, totals.drawn, [this](std::int32_t c) { return left_[c]; });
+    const double score = as_sklearn_ ? sklearn_score(totals)
+                                     : cut_score(rules, n_classes_, totals.counts, totals.drawn,
+                                                 [this](std::int32_t c) { return left_[c]; });
     if (score > best.score) best = {score, best.feature, bins[i], bins[i + 1]};
   }
+}
+
+// Of the cut with left_ on the left.
+double ColumnScorer::sklearn_score(const NodeTotals& totals) const {
+  const auto left = [this](std::int32_t c) { return rules_.weight_of(c) * left_[c]; };
+  const auto total = [&](std::int32_t c) { return rules_.weight_of(c) * totals.counts[c]; };
+  double left_weight = 0, right_weight = 0;
+  for (std::int32_t c = 0; c < n_classes_; ++c) left_weight += left(c), right_weight += total(c) - left(c);
+  const double least = rules_.min_weight_leaf;
+  if (!(left_weight > 0) || !(right_weight > 0) || left_weight < least || right_weight < least) return kRefusedCut;
+  return sklearn_class_score(rules_.entropy, n_classes_, left_weight, right_weight, total, left);
 }
 
 }  // namespace kedge::engine

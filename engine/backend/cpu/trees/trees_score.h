@@ -38,22 +38,24 @@ class ColumnScorer {
  public:
   ColumnScorer(std::int32_t n_classes, const ForestOptions& options, const TreeRules& rules);
   bool score(const NodeColumn& column, const NodeTotals& totals, BestCut& best);
-  // Gini without weights or limits.
-  bool is_plain() const { return exact_ && min_rows_ == 1 && !(rules_.min_weight_leaf > 0); }
+  // Gini without weights or limits, as gini_score() has it.
+  bool is_plain() const { return exact_ && !as_sklearn_ && min_rows_ == 1 && !(rules_.min_weight_leaf > 0); }
   // Every cut has the same score or a lower one.
   bool is_perfect(const NodeTotals& totals, const BestCut& best) const {
-    return exact_ && best.score >= static_cast<double>(totals.drawn);
+    return as_sklearn_ ? best.score >= 0 : exact_ && best.score >= static_cast<double>(totals.drawn);
   }
 
  private:
   void add_common(std::int32_t common, std::uint32_t n_rows, const NodeTotals& totals);
   bool score_counts(const NodeTotals& totals, BestCut& best);
   void score_bins(const NodeTotals& totals, const std::int32_t* bins, int n, BestCut& best);
+  double sklearn_score(const NodeTotals& totals) const;
 
   std::int32_t n_classes_;
   std::int64_t min_rows_;
   const TreeRules& rules_;
   bool exact_;   // gini without class weights: integers
+  bool as_sklearn_;
   std::vector<std::int32_t> histogram_;   // 256 x n_classes_
   std::vector<std::int32_t> bin_rows_;    // 256
   std::vector<std::int32_t> left_;        // by class

@@ -1,5 +1,5 @@
-// The CUDA body of the tree operations: bins and grows batches of trees on the device. Absolute errors, exact cuts, and
-// weighted or random forests of more classes than shared memory holds grow on the host.
+// The CUDA body of the tree operations: bins and grows batches of trees on the device. Absolute errors, exact cuts,
+// scikit-learn's draws, and weighted or random forests of more classes than shared memory holds grow on the host.
 #include <algorithm>
 #include <string>
 

@@ -406,7 +406,7 @@ std::size_t shared_bytes(const HostForestInput& input) {
 }  // namespace
 
 bool grows_on_device(const CudaRuntime& runtime, const HostForestInput& input) {
-  if (input.options.criterion == Criterion::kAbsoluteError) return false;
+  if (input.options.criterion == Criterion::kAbsoluteError || input.options.draws == TreeDraws::kSklearn) return false;
   const bool is_counted = input.target.n_classes > 0 && !is_weighed(input) && !is_random(input);
   return is_counted || shared_bytes(input) <= runtime.max_shared_bytes();   // the host would sum counted ones in another way
 }
@@ -430,7 +430,9 @@ std::int64_t trees_at_once(const HostForestInput& input) {
 std::vector<std::vector<std::uint32_t>> draw_trees(const ForestOptions& options, std::int64_t first, std::int64_t count,
                                                    std::int64_t n) {
   std::vector<std::vector<std::uint32_t>> drawn(static_cast<std::size_t>(count));
-  parallel_tasks(tree_threads(), count, [&](std::int64_t t, int) { draw_rows(options, first + t, n, drawn[t]); });
+  const TreeSeeds seeds(options, first, count);
+  parallel_tasks(tree_threads(), count,
+                 [&](std::int64_t t, int) { draw_rows(options, seeds, first + t, n, drawn[t]); });
   return drawn;
 }
 

@@ -198,7 +198,7 @@ class SummedTrees {
     const TreeRows taken = take_rows(in_, drawn);
     std::vector<double> values;
     for (const std::uint32_t position : taken.position) values.push_back(in_.target.values[position]);
-    const std::vector<std::int64_t> sums = fixed_sums(taken.weight, values, in_.options.criterion);
+    const std::vector<std::int64_t> sums = fixed_sums(taken.weight, values, in_.options);
     std::vector<SummedRow> rows;
     std::vector<std::int64_t> root(2);
     for (std::uint32_t i = 0; i < taken.size(); ++i) {
