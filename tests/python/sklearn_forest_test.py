@@ -17,7 +17,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_diabetes, load_digits  # noqa: E402
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, IsolationForest, RandomForestClassifier, RandomForestRegressor  # noqa: E402
 from sklearn.exceptions import DataConversionWarning  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: E402
 
 CLASSIFIERS, REGRESSORS = (RandomForestClassifier, ExtraTreesClassifier), (RandomForestRegressor, ExtraTreesRegressor)
 
@@ -43,7 +43,7 @@ class Forests(WithServer):
                 forest = of(12, random_state=3, max_depth=9, max_features=0.5)
                 theirs = clone(forest).fit(X, y)
                 mine = self.call("fit", forest, X, y)
-                without = {"_n_samples", "_sample_weight"} if mine.bootstrap else {"_sample_weight"}
+                without = {"_n_samples", "_sample_weight"} if of is RandomForestRegressor else set()   # draws of the server's
                 self.assertEqual(state(mine), {name: type_ for name, type_ in state(theirs).items() if name not in without})
                 for one, other in zip(mine.estimators_, theirs.estimators_, strict=True):
                     self.assertEqual(state(one), state(other))
@@ -55,7 +55,7 @@ class Forests(WithServer):
                 self.assertGreater(mine.score(X, y), 0.6)
                 np.testing.assert_allclose(mine.feature_importances_.sum(), 1)
                 self.assertGreater(np.corrcoef(mine.feature_importances_, theirs.feature_importances_)[0, 1], 0.8)
-                self.assertEqual(hasattr(mine, "estimators_samples_"), not mine.bootstrap)
+                self.assertEqual(hasattr(mine, "estimators_samples_"), of is not RandomForestRegressor)
 
     def test_answers_are_the_servers(self):
         X, y = self.digits.astype(np.float32), self.digit
@@ -72,7 +72,7 @@ class Forests(WithServer):
 
     def server_model(self, name, X, y):
         data = self.session.dataset(X, y).select(dtype="float32")
-        return self.session.submit(data, [{"estimator": name, "params": {"n_estimators": 10, "random_state": 1}}], kedge.fit()).model()
+        return self.session.submit(data, [{"estimator": name, "params": {"n_estimators": 10, "random_state": 1, "draws": "auto"}}], kedge.fit()).model()
 
     def check_equal(self, mine, theirs):
         np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-7)   # shares of classes are floats on the server
@@ -135,9 +135,50 @@ class Forests(WithServer):
         by_class = [RandomForestClassifier(2, random_state=0, class_weight="balanced")] if RELEASE >= (1, 9) else []   # before, it stays here
         for refused in (RandomForestClassifier(2), *by_class):
             with self.assertRaises(ValueError):
-                kedge.sklearn.estimators_samples(self.call("fit", refused, self.digits, self.digit), len(self.digit))
-        with self.assertRaisesRegex(ValueError, "it has estimators_samples_"):
-            kedge.sklearn.estimators_samples(RandomForestClassifier(2, random_state=0).fit(self.X, self.y), len(self.y))
+                kedge.sklearn.estimators_samples(self.call("fit", refused, X, y > 150), len(y))
+        own = RandomForestClassifier(2, random_state=0).fit(self.X, self.y)
+        np.testing.assert_array_equal(kedge.sklearn.estimators_samples(own, len(self.y)), own.estimators_samples_)
+
+    def test_trees_are_scikit_learns_where_columns_have_few_values(self):
+        X, y = self.digits, self.digit
+        weights = np.arange(len(y)) % 3 / 2
+        models = [(of(6, random_state=3), {}) for of in CLASSIFIERS + REGRESSORS]
+        models += [(of(random_state=5), {}) for of in (DecisionTreeClassifier, DecisionTreeRegressor)]
+        models += [(of(random_state=5, splitter="random", max_features=20), {}) for of in (DecisionTreeClassifier, DecisionTreeRegressor)]
+        models += [(ExtraTreesRegressor(6, max_features=1, random_state=1), {}), (RandomForestRegressor(6, max_features=1.0, random_state=1), {})]   # one, all
+        models += [(RandomForestClassifier(5, random_state=2**32 - 1, max_features=None, min_samples_leaf=3, max_depth=6), {}),
+                   (RandomForestClassifier(5, random_state=0, max_leaf_nodes=30, max_samples=0.5, oob_score=True), {}),
+                   (ExtraTreesClassifier(5, random_state=1, min_samples_split=9, min_impurity_decrease=1e-3), {"sample_weight": weights}),
+                   (ExtraTreesClassifier(5, random_state=1, bootstrap=True, ccp_alpha=1e-3), {})]
+        if RELEASE >= (1, 9):   # whose weights draw
+            models += [(RandomForestClassifier(5, random_state=7), {"sample_weight": weights}), (RandomForestClassifier(5, random_state=7, class_weight="balanced"), {})]
+        for model, more in models:
+            with self.subTest(model=str(model), **more):
+                theirs = clone(model).fit(X, y, **more)
+                mine = self.call("fit", model, X, y, **more)
+                if model.max_leaf_nodes is None:   # else scikit-learn numbers the nodes in another order
+                    self.check_same_trees(mine, theirs)
+                np.testing.assert_allclose(mine.predict(X), theirs.predict(X), rtol=1e-12)
+                self.assertEqual(getattr(mine, "oob_score_", None), getattr(theirs, "oob_score_", None))
+                if getattr(mine, "bootstrap", False):
+                    np.testing.assert_array_equal(mine.estimators_samples_, theirs.estimators_samples_)
+
+    def check_same_trees(self, mine, theirs):
+        ours, others = ([forest] if hasattr(forest, "tree_") else forest.estimators_ for forest in (mine, theirs))
+        for one, other in zip(ours, others, strict=True):
+            one, other = one.tree_, other.tree_
+            for name in ("feature", "threshold", "children_left", "children_right", "n_node_samples", "weighted_n_node_samples"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+            np.testing.assert_allclose(one.value, other.value, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(one.impurity, other.impurity, rtol=1e-9, atol=1e-12)
+
+    def test_a_search_scores_scikit_learns_trees(self):
+        X, y = self.digits[:600], self.digit[:600]
+        search = stock.GridSearchCV(RandomForestClassifier(random_state=0), {"n_estimators": [4, 9], "max_depth": [3, 8]}, cv=3)
+        theirs, mine = clone(search).fit(X, y), self.call("fit", clone(search), X, y)
+        for name in ("mean_test_score", "std_test_score"):
+            np.testing.assert_allclose(mine.cv_results_[name], theirs.cv_results_[name], rtol=1e-12)
+        self.check_same_trees(mine.best_estimator_, theirs.best_estimator_)
 
     def without_rows(self):
         """What servers gave before they kept the rows of a forest's nodes."""
@@ -145,7 +186,7 @@ class Forests(WithServer):
         return mock.patch.object(kedge.Model, "members", lambda model: [(name, value) for name, value in members(model) if name != "n_rows"])
 
     def test_an_older_server_does_not_say_the_rows_of_nodes(self):
-        X, y = self.digits, self.digit
+        X, y = self.numbers, self.number > 150   # a column has more than 256 values
         for of, more in ((RandomForestClassifier, {}), (ExtraTreesClassifier, {}), (ExtraTreesClassifier, {"sample_weight": np.arange(len(y)) % 3 / 2})):
             now = self.call("fit", of(4, random_state=0), X, y, **more)
             with self.without_rows():
@@ -237,7 +278,8 @@ class Forests(WithServer):
 
     def test_explain_says_what_will_differ(self):
         said = str(kedge.sklearn.explain(RandomForestClassifier(), self.X, self.y, session=self.session))
-        self.assertEqual(said, "goes to the server: one job, fit; kedge.sklearn.estimators_samples() in place of estimators_samples_")
+        self.assertEqual(said, "goes to the server: one job, fit; estimators_samples_ only where no column has more than 256 values, else "
+                         "kedge.sklearn.estimators_samples()")
         self.assertEqual(str(kedge.sklearn.explain(ExtraTreesClassifier(), self.X, self.y, session=self.session)), "goes to the server: one job, fit")
 
     def test_no_model_is_left_behind(self):

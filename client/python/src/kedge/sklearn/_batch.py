@@ -17,6 +17,7 @@ from ..session import Session
 from ..tasks import Task
 from ._decide import Call, FitsAlone, Remote, Stays
 from ._describe import Describer, Seeds, Step, is_sampler, leaves
+from ._fill import table_of
 from ._folds import Cut, cuts_of
 from ._jobs import cancel, run_all, size_of
 from ._lines import line_of
@@ -134,7 +135,7 @@ def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
     weights, first = _check_plain(fits), fits[0]
     places, folds = _places(fits)
     candidates = [fit["parameters"] for fit, (_, fold) in zip(fits, places) if fold == 0]
-    table, target = Table(first["X"]), target_of(first["estimator"], first["y"])
+    table, target = table_of(first["estimator"], first["X"]), target_of(first["estimator"], first["y"])
     names = names_of(first["scorer"], first["estimator"], remote, target)
     cuts = cuts_of(cv, first["y"], folds, table.n_rows, has_groups=table.sparse is None)
     if any(cut.rows is not None and target.lacks_class(cut.rows) for cut in cuts):
@@ -257,7 +258,7 @@ def _predictions(call: Call, batch: Batch) -> list[Any]:
         raise FitsAlone(f"models of the server have no {first['method']}")
     if first["method"] == "decision_function" and any(getattr(leaf, "decision_function_shape", "") == "ovo" for leaf in leaves(first["estimator"])):
         raise FitsAlone("models of the server have no decision_function with a column for each two classes")
-    estimator, table = first["estimator"], Table(first["X"])
+    estimator, table = first["estimator"], table_of(first["estimator"], first["X"])
     if fits_columns(estimator):
         raise FitsAlone("y has several columns")
     target = Target(first["y"], is_classifier(estimator))

@@ -141,6 +141,8 @@ class Describer:
         for parameter, value in params.items():
             if parameter not in described and (found := self._value(type(estimator), known.get(parameter), parameter, value)) is not None:
                 described[parameter] = found[0]
+        if "draws" in known:   # of trees
+            described["draws"] = "auto"
         return {"estimator": name, **({"params": described} if described else {})}
 
     def _composed(self, estimator: Any, params: dict[str, Any], is_head: bool) -> dict[str, Any]:
@@ -245,7 +247,8 @@ class Describer:
             value = self._rows_by_class(owner, value)
         wire = _wire(value, known)
         if wire == known["defaultValue"] and isinstance(wire, bool) == isinstance(known["defaultValue"], bool):
-            return None
+            if not _counts_or_shares(known) or _is_default(type_, parameter, value):   # 1 and 1.0 are equal, and mean one and all
+                return None
         if wire is _NONE_SUCH or not any(_fits(wire, form) for form in known["forms"]):
             raise Stays(f"{owner}: {parameter} is {_short(value)}, which the server does not have")
         if self._table.texts and self._table.documents is None and parameter in ("categories", "drop") and isinstance(wire, list):
@@ -282,6 +285,10 @@ def _defaults(type_: type[Any]) -> dict[str, Any]:
 def _is_default(type_: type[Any], parameter: str, value: Any) -> bool:
     default = _defaults(type_)[parameter]
     return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _counts_or_shares(known: dict[str, Any]) -> bool:
+    return {"integer", "number"} <= {form["type"] for form in known["forms"]}
 
 
 def _wire(value: Any, known: dict[str, Any]) -> Any:

@@ -48,17 +48,15 @@ def rows_of_tree(seed: int, tree: int, n_samples: int, n_draws: int, weights: Ar
 
 
 def estimators_samples(forest: Any, n_samples: int, sample_weight: Any = None) -> list[Array]:
-    """What `estimators_samples_` is for a forest that scikit-learn has fitted, for one that a server has: the rows that each tree drew, of the n_samples that
-    it was fitted on. Raises ValueError unless random_state is an integer: only that is kept in the object. class_weight, but for "balanced_subsample",
+    """What `estimators_samples_` is for a forest that scikit-learn has fitted, for any that a server has: the rows that each tree drew, of the n_samples that
+    it was fitted on. Where the server drew as scikit-learn does, the forest has `estimators_samples_` itself. Raises ValueError unless random_state is an integer: only that is kept in the object. class_weight, but for "balanced_subsample",
     changes what is drawn, and is refused."""
     n_trees = len(forest.estimators_)
-    if not forest.bootstrap:
-        return [np.arange(n_samples, dtype=np.int32)] * n_trees
+    if hasattr(forest, "_n_samples"):   # scikit-learn's draws
+        return list(forest.estimators_samples_)
     if not isinstance(forest.random_state, (int, np.integer)):
         raise ValueError("random_state is no integer, so the forest does not hold the seed of its draws")
     if getattr(forest, "class_weight", None) not in (None, "balanced_subsample"):
         raise ValueError("rows are drawn by class_weight")
-    if hasattr(forest, "_n_samples"):
-        raise ValueError("scikit-learn has fitted this forest: it has estimators_samples_")
     weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     return [rows_of_tree(int(forest.random_state), tree, n_samples, forest._n_samples_bootstrap, weights) for tree in range(n_trees)]

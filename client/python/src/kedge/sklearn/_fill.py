@@ -119,7 +119,8 @@ def _forest(answer: Answer) -> Fitted:
     if answer.estimator.oob_score and _lacks_votes(answer):
         warnings.warn("Some inputs do not have OOB scores. This probably means too few trees were used to compute any reliable OOB estimates.",
                       UserWarning, stacklevel=2)
-    return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes, Fit(answer.X, answer.plan.weights, seed))
+    return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes,
+                     Fit(answer.X, answer.plan.weights, seed, answer.plan.y, answer.fitted.get("draws_") == "sklearn"))
 
 
 def _lacks_votes(answer: Answer) -> bool:
@@ -187,6 +188,12 @@ OF_COLUMNS = frozenset({"HuberRegressor", "PoissonRegressor", "GammaRegressor", 
     name for name, fill in FILLED.items() if fill in (_forest, _svm, _boosting.gradient, _boosting.ada, _boosting.hist))} - {"OneClassSVM"})
 
 
+def table_of(estimator: Any, X: Any) -> Table:
+    """X as the estimator reads it. Raises Stays."""
+    fill = FILLED.get(type(estimator).__name__)
+    return Table(X).as_float32() if fill in OF_TREES and fill is not _boosting.ada else Table(X)
+
+
 def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any) -> Plan:
     """What a fit would send. Raises Stays."""
     name = type(estimator).__name__
@@ -200,9 +207,9 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
     if name in _outputs.NAMES:
         return _outputs.plan_of(plan, remote, estimator, X, y, sample_weight)
     is_of_trees = FILLED[name] in OF_TREES
-    table = Table(X).as_float32() if is_of_trees else Table(X)
-    if FILLED[name] is _boosting.ada:   # its weights are doubles, though its trees read X as float32
-        table = table.as_float64()
+    table = table_of(estimator, X)
+    if FILLED[name] is _boosting.ada:   # its weights are doubles
+        table = table.as_float32().as_float64()
     if table.names is not None and len({isinstance(one, str) for one in table.names}) > 1:
         raise Stays("names of columns are texts and others")
     if is_of_trees:
@@ -301,7 +308,7 @@ def reasons(name: str) -> dict[str, str]:
 def note(estimator: Any) -> str:
     """What a fitted object will have otherwise than scikit-learn's, or ""."""
     if FILLED.get(type(estimator).__name__) is _forest and estimator.bootstrap:
-        return "; kedge.sklearn.estimators_samples() in place of estimators_samples_"
+        return "; estimators_samples_ only where no column has more than 256 values, else kedge.sklearn.estimators_samples()"
     return ""
 
 
@@ -365,6 +372,7 @@ def _attributes(answer: Answer) -> Fitted:
         found["classes_"] = answer.classes
     if names is not None and all(isinstance(one, str) for one in names):
         found["feature_names_in_"] = np.asarray(names, object)
+    found.pop("draws_", None)   # no attribute of scikit-learn's
     return {**found, **more}
 
 

@@ -11,9 +11,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.tree._tree import NODE_DTYPE, Tree
+from sklearn.utils.class_weight import compute_sample_weight
 
 from ..errors import KedgeError
 from ._decide import Stays
+from ._describe import RELEASE
 from ._draws import rows_of_tree
 
 Array = np.ndarray[Any, Any]
@@ -31,6 +33,8 @@ class Fit:
     X: Any
     weights: Array | None
     seed: int
+    y: Any = None   # labels or values, where `draws_rows_alike`
+    draws_rows_alike: bool = False   # the server drew the rows that scikit-learn draws
 
 
 def check_fields() -> None:
@@ -195,11 +199,22 @@ def forest_of(forest: Any, members: Members, n_features: int, classes: Array | N
         vars(each).update(random_state=seed, tree_=tree)
         estimators.append(each)
     found = {"estimator_": maker.estimator_, "estimators_": estimators, "_n_samples_bootstrap": None}
-    if forest.bootstrap:   # without _n_samples, estimators_samples_ has no draws to tell of: they are the server's
+    if forest.bootstrap:
         found["_n_samples_bootstrap"] = int(round(float(nodes.weight[0])))
-    else:
+    if not forest.bootstrap or fit.draws_rows_alike:   # else estimators_samples_ has no draws to tell of: they are the server's
         found["_n_samples"] = int(fit.X.shape[0])
+        if RELEASE >= (1, 9):
+            found["_sample_weight"] = _draw_weights(forest, fit)
     return found
+
+
+def _draw_weights(forest: Any, fit: Fit) -> Array | None:
+    """The weights of the rows, in proportion to which scikit-learn draws them."""
+    by_class = getattr(forest, "class_weight", None)
+    if by_class is None or (by_class == "balanced_subsample" and forest.bootstrap):
+        return fit.weights
+    weights: Array = compute_sample_weight(by_class, fit.y)
+    return weights if fit.weights is None else weights * fit.weights
 
 
 def max_features_of(value: Any, n_features: int) -> int:
