@@ -50,6 +50,7 @@ int check(const Config& config, bool as_json) {
   const ClusterOptions options{.ranks = config.cluster_ranks,
                                .launcher = config.cluster_launcher,
                                .hosts = config.cluster_hosts,
+                               .key = config.cluster_key,
                                .command = config.cluster_command};
   const std::filesystem::path worker =
       config.worker.empty() ? std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedge-worker"

@@ -13,6 +13,7 @@
 
 #include "schemas/duration.h"
 #include "schemas/error.h"
+#include "server/config_cluster.h"
 #include "server/manual.h"
 
 namespace kedge::server {
@@ -102,30 +103,6 @@ void set_weights(Config& config, const Values& values) {
       refuse(text, fmt::format("must be TENANT=WEIGHT, a number from {} to {}, such as alice=4", kLeast, kMost));
     config.tenant_weights[text.substr(0, equals)] = weight;
   }
-}
-
-void set_launcher(Config& config, const std::string& text) {
-  if (text != "mpirun" && text != "srun" && text != "command") refuse(text, "must be mpirun, srun or command");
-  config.cluster_launcher = text;
-}
-
-void set_cluster_command(Config& config, const std::string& text) {
-  if ((" " + text + " ").find(" {worker} ") == std::string::npos)
-    refuse(text, "must have {worker} where the worker's command line belongs");
-  config.cluster_command = text;
-}
-
-// What one setting alone cannot say.
-void check_cluster(const Config& config) {
-  const auto fail = [](const char* setting, const char* problem) {
-    throw Error(ErrorCode::kInvalidValue, fmt::format("{} {}", setting, problem), setting);
-  };
-  const bool by_command = config.cluster_launcher == "command";
-  if (by_command && config.cluster_ranks > 0 && config.cluster_command.empty())
-    fail("cluster-command", "is missing: cluster-launcher is command");
-  if (!by_command && !config.cluster_command.empty()) fail("cluster-command", "needs cluster-launcher command");
-  if (config.cluster_launcher != "mpirun" && !config.cluster_hosts.empty())
-    fail("cluster-hosts", "needs cluster-launcher mpirun");
 }
 
 constexpr std::int64_t kMostCount = std::int64_t{1} << 50;
@@ -221,11 +198,16 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.cluster_ranks = static_cast<int>(to_integer(v[0], 0, 4096)); }},
     Setting{"cluster-launcher", Kind::kValue,
             "what starts them: mpirun (of Open MPI), srun, or command for cluster-command (default mpirun)",
-            [](Config& c, const Values& v) { set_launcher(c, v[0]); }},
+            [](Config& c, const Values& v) { set_cluster_launcher(c, v[0]); }},
     Setting{
         "cluster-hosts", Kind::kList,
         "with mpirun: HOST or HOST:RANKS, such as n1:4,n2:4; this machine must be the first (default: this machine alone)",
         [](Config& c, const Values& v) { c.cluster_hosts = v; }},
+    Setting{
+        "cluster-key", Kind::kValue,
+        "with mpirun: file of `kedge host-agent --new-key`; the ranks of other hosts are then started by the agents "
+        "there, in place of ssh",
+        [](Config& c, const Values& v) { set_cluster_key(c, v[0]); }},
     Setting{
         "cluster-command", Kind::kValue,
         "with the launcher command: its command line; {ranks} becomes their number, {worker} the worker with its arguments; such as "

@@ -38,6 +38,7 @@ struct Config {
   int cluster_ranks = 0;             // of the device "cluster"; 0: there is none
   std::string cluster_launcher = "mpirun", cluster_command;
   std::vector<std::string> cluster_hosts;
+  std::filesystem::path cluster_key;   // of the hosts' agents; empty: mpirun uses ssh
   std::int64_t threads = 0;          // of a worker's computation; 0: all cores
   std::int64_t worker_memory_mib = 0;   // address space of a worker without a GPU; 0: no bound
   std::int64_t keep_jobs_s = 30 * 24 * 3600, keep_events_s = 7 * 24 * 3600;   // after a job's end; 0: forever

@@ -105,6 +105,7 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.cluster = {.ranks = config.cluster_ranks,
                      .launcher = config.cluster_launcher,
                      .hosts = config.cluster_hosts,
+                     .key = config.cluster_key,
                      .command = config.cluster_command};
   options.limits = service_limits(config);
   options.observer = &metrics;

@@ -66,9 +66,41 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
+fs::path agent_caller(const fs::path& worker) {
+  return fs::absolute(worker).parent_path() / "kedge";
+}
+
+// In place of ssh. Its daemons stay children of the agents, which end them when this launcher is gone. They are found
+// on the agents' PATH: without --noprefix the command would set a PATH, which takes a shell. The path of the key is
+// this host's, so this host reaches all others itself.
+std::vector<std::string> agent_arguments(const ClusterOptions& options, const fs::path& worker) {
+  return {"--noprefix",
+          "--mca",
+          "plm_rsh_agent",
+          fmt::format("{} host-exec --key {}", agent_caller(worker).string(), options.key.string()),
+          "--mca",
+          "plm_rsh_no_tree_spawn",
+          "1",
+          "--mca",
+          "orte_leave_session_attached",
+          "1"};
+}
+
+// Why agents cannot be called; empty: they can, or there are none. mpirun divides the caller's path at blanks.
+std::string agent_problem(const ClusterOptions& options, const fs::path& worker) {
+  if (options.key.empty()) return {};
+  const fs::path caller = agent_caller(worker);
+  if (::access(caller.c_str(), X_OK) != 0)
+    return fmt::format("there is no program {}, which cluster-key needs to start ranks on other hosts",
+                       caller.string());
+  if (caller.string().find_first_of(" \t,\"'") == std::string::npos) return {};
+  return fmt::format("the path of {} has a blank, a comma or a quote, which cluster-key does not permit",
+                     caller.string());
+}
+
 // Open MPI's own settings notice a host that is gone only after minutes. Copies from another process's memory are a
 // system call that workers give up.
-std::vector<std::string> mpirun_arguments(const ClusterOptions& options) {
+std::vector<std::string> mpirun_arguments(const ClusterOptions& options, const fs::path& worker) {
   std::vector<std::string> arguments{"-q",
                                      "--oversubscribe",
                                      "--bind-to",
@@ -90,6 +122,9 @@ std::vector<std::string> mpirun_arguments(const ClusterOptions& options) {
                                      "-x",
                                      "KEDGE_CHANNEL_TOKEN"};
   if (!options.hosts.empty()) arguments.insert(arguments.end(), {"--host", joined(options.hosts)});
+  if (options.key.empty()) return arguments;
+  const std::vector<std::string> agent = agent_arguments(options, worker);
+  arguments.insert(arguments.end(), agent.begin(), agent.end());
   return arguments;
 }
 
@@ -120,6 +155,7 @@ schema::DeviceEntry cluster_entry(const ClusterOptions& options, const fs::path&
     entry.missing = fmt::format("there is no program {} to start {} ranks with", program_of(options), options.ranks);
   else if (!has_plugin(worker))
     entry.missing = "libkedge_mpi.so is not beside kedge-worker: this build was made without MPI";
+  else entry.missing = agent_problem(options, worker);
   return entry;
 }
 
@@ -137,7 +173,7 @@ std::vector<std::string> launch_arguments(const ClusterOptions& options, const s
   }
   if (options.launcher == "srun")
     add({"-n", std::to_string(options.ranks), "--mpi=pmix", "--kill-on-bad-exit=1", "--export=ALL"});
-  else add(mpirun_arguments(options));
+  else add(mpirun_arguments(options, worker.front()));
   add(worker);
   return arguments;
 }

@@ -240,11 +240,12 @@ class TwoHosts(Case):
         for example, own in zip(("10.0.0.1:2", "10.0.0.2:2"), NETWORKS):
             self.assertIn(example, text)
             text = text.replace(example, f"{own}:2")
+        self.assertIn("/etc/kedge/cluster.key", text)
         self.settings = self.folder / "cluster.toml"
-        self.settings.write_text(text)
+        self.settings.write_text(text.replace("/etc/kedge/cluster.key", str(self.key)))
 
     def doctor(self):
-        environment = {"XDG_STATE_HOME": str(self.folder), "OMPI_MCA_plm_rsh_agent": f"{BIN / 'kedge'} host-exec --key {self.key}"}
+        environment = {"XDG_STATE_HOME": str(self.folder)}
         return subprocess.Popen([*self.hosts.inside(0), BIN / "kedge", "doctor", "--cluster", "--json", "--config", self.settings],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
 
@@ -282,11 +283,10 @@ class Compose(unittest.TestCase):
         self.addresses = {name: service["networks"]["ranks"]["ipv4_address"] for name, service in self.services.items()}
 
     def test_has_a_host_for_each_container_beginning_with_kedged(self):
-        command = self.settings["KEDGE_CLUSTER_COMMAND"].split()
-        hosts = [host.split(":") for host in command[command.index("--host") + 1].split(",")]
+        hosts = [host.split(":") for host in self.settings["KEDGE_CLUSTER_HOSTS"].split(",")]
         self.assertEqual([host[0] for host in hosts], list(self.addresses.values()))
         self.assertEqual(sum(int(host[1]) for host in hosts), int(self.settings["KEDGE_CLUSTER_RANKS"]))
-        self.assertEqual(self.settings["OMPI_MCA_plm_rsh_agent"], "kedge host-exec --key /run/secrets/cluster.key")
+        self.assertEqual(self.settings["KEDGE_CLUSTER_KEY"], "/run/secrets/cluster.key")
         self.assertEqual(next(iter(self.services)), "head")
         network = ipaddress.ip_network(self.file["networks"]["ranks"]["ipam"]["config"][0]["subnet"])
         self.assertTrue(network.is_private and all(ipaddress.ip_address(address) in network for address in self.addresses.values()))
@@ -309,14 +309,14 @@ class Compose(unittest.TestCase):
                 done = subprocess.run([BIN / command[0], *command[1:], "--listen", "none"], capture_output=True, text=True, timeout=60)
                 self.assertIn("--listen is 'none'", done.stderr)   # so the rest is right
 
-    def test_starts_ranks_as_the_file_for_hosts_does(self):
-        options = [line for line in (EXAMPLE / "agents.toml").read_text().split('"""')[1].split() if not line.startswith("10.")]
-        self.assertEqual([word for word in self.settings["KEDGE_CLUSTER_COMMAND"].split() if not word.startswith("172.")], options)
-
     def test_gives_kedged_settings_that_it_takes(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KEDGE_")}
-        done = subprocess.run([BIN / "kedged", "check-cluster", "--worker", "/nowhere/kedge-worker"], capture_output=True, text=True,
-                              timeout=60, env={**environment, **self.settings})
+        with tempfile.TemporaryDirectory() as folder:
+            key = pathlib.Path(folder) / "cluster.key"
+            subprocess.run([BIN / "kedge", "host-agent", "--new-key", key], check=True, capture_output=True)
+            settings = {**self.settings, "KEDGE_CLUSTER_KEY": str(key)}
+            done = subprocess.run([BIN / "kedged", "check-cluster", "--worker", "/nowhere/kedge-worker"], capture_output=True, text=True,
+                                  timeout=60, env={**environment, **settings})
         self.assertIn("there is no /nowhere/kedge-worker", done.stderr)   # so the settings are right
 
     def test_is_valid_for_compose(self):

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -99,6 +100,47 @@ TEST(Config, RefusesAClusterThatCannotBeStarted) {
   EXPECT_EQ(error_of({"--cluster-launcher", "srun", "--cluster-hosts", "n1"}).where, "cluster-hosts");
   EXPECT_THAT(error_of({"--config", toml_file("[cluster]\nrank = 4\n")}).message,
               testing::HasSubstr("did you mean 'cluster-ranks'?"));
+}
+
+// A file as `kedge host-agent --new-key` writes it, as far as the settings look.
+std::string key_file(std::filesystem::perms mode, const std::string& text = "kedge-host-token: secret\n") {
+  const std::string path = testing::TempDir() + "kedged_config_test.key";
+  std::ofstream(path) << text;
+  std::filesystem::permissions(path, mode);
+  return path;
+}
+
+constexpr auto kOwnersAlone = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+
+TEST(Config, TakesTheKeyOfTheHostsAgents) {
+  const std::string key = key_file(kOwnersAlone);
+  EXPECT_EQ(load({"--cluster-hosts", "n1,n2", "--cluster-key", key}).cluster_key, key);
+  EXPECT_EQ(load({"--config", toml_file("[cluster]\nhosts = ['n1', 'n2']\nkey = '" + key + "'\n")}).cluster_key, key);
+  EXPECT_EQ(load({}).cluster_key, "");
+}
+
+TEST(Config, RefusesAKeyThatAgentsCannotBeCalledWith) {
+  const auto error_with = [](const std::string& key) {
+    return error_of({"--cluster-hosts", "n1", "--cluster-key", key});
+  };
+  const Error missing = error_with("/nowhere/cluster.key");
+  EXPECT_EQ(missing.code, ErrorCode::kNotFound);
+  EXPECT_THAT(missing.message, testing::HasSubstr("cluster-key is '/nowhere/cluster.key', which cannot be read"));
+  EXPECT_EQ(missing.where, "cluster-key");
+  EXPECT_THAT(error_with(key_file(kOwnersAlone | std::filesystem::perms::others_read)).message,
+              testing::HasSubstr("of mode 0604, must be closed to others"));
+  EXPECT_THAT(error_with(key_file(kOwnersAlone, "-----BEGIN CERTIFICATE-----\n")).message,
+              testing::HasSubstr("must be a key of `kedge host-agent --new-key`"));
+  EXPECT_THAT(error_with(key_file(kOwnersAlone, "")).message, testing::HasSubstr("must be a key of"));
+  EXPECT_THAT(error_with(testing::TempDir()).message, testing::HasSubstr("must be a file"));
+  EXPECT_EQ(error_with("my key").where, "--cluster-key");
+  const std::string key = key_file(kOwnersAlone);
+  EXPECT_EQ(error_of({"--cluster-key", key}).message, "cluster-key needs cluster-hosts: it is for the agents there");
+  EXPECT_EQ(error_of({"--cluster-key", key, "--cluster-hosts", "n1", "--cluster-launcher", "srun"}).where,
+            "cluster-hosts");
+  EXPECT_EQ(error_of({"--config", toml_file("[cluster]\nhosts = ['n1']\nkey = ['" + key + "']\n")}).code,
+            ErrorCode::kWrongType);
+  EXPECT_EQ(error_of({"--config", toml_file("[cluster]\nhosts = ['n1']\nkey = 1.5\n")}).code, ErrorCode::kWrongType);
 }
 
 TEST(Config, TakesTimesWithAndWithoutAUnit) {

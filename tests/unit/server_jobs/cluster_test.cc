@@ -11,16 +11,20 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "schemas/error.h"
 
 namespace kedge::server {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Not;
 
 const std::vector<std::string> kWorker{"/bin/worker", "--channel", "unix:/s"};
 
@@ -56,6 +60,29 @@ TEST(LaunchArguments, OfMpirunKeepConnectionsAlive) {
   EXPECT_THAT(arguments, IsSupersetOf({"oob_tcp_keepalive_time", "oob_tcp_keepalive_intvl", "oob_tcp_keepalive_probes",
                                        "4", "n1:2,n2:2"}));
   EXPECT_EQ(arguments.back(), "unix:/s");
+}
+
+TEST(LaunchArguments, OfMpirunNameTheAgentsWhereThereIsAKey) {
+  if (::access("/usr/bin/mpirun", X_OK) != 0) GTEST_SKIP() << "there is no mpirun";
+  ClusterOptions options{.ranks = 4, .hosts = {"n1:2", "n2:2"}};
+  EXPECT_THAT(launch_arguments(options, kWorker), Not(Contains("plm_rsh_agent")));
+  options.key = "/etc/cluster.key";
+  EXPECT_THAT(launch_arguments(options, kWorker), IsSupersetOf({"plm_rsh_agent", "orte_leave_session_attached",
+                                                                "/bin/kedge host-exec --key /etc/cluster.key"}));
+}
+
+TEST(ClusterEntry, SaysThatAgentsCannotBeCalled) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "cluster agents";
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"libkedge_mpi.so", "kedge"}) std::ofstream(folder / name) << "";
+  ClusterOptions options{.ranks = 2, .launcher = "command", .key = "/etc/cluster.key", .command = "/bin/sh {worker}"};
+  EXPECT_THAT(cluster_entry(options, folder / "kedge-worker").missing,
+              AllOf(HasSubstr("there is no program"), HasSubstr("which cluster-key needs")));
+  std::filesystem::permissions(folder / "kedge", std::filesystem::perms::owner_all);
+  EXPECT_THAT(cluster_entry(options, folder / "kedge-worker").missing, HasSubstr("has a blank"));
+  options.key.clear();
+  EXPECT_EQ(cluster_entry(options, folder / "kedge-worker").missing, "");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(RankSocket, TakesTheCallerThatSaysTheToken) {
