@@ -169,7 +169,7 @@ gpu_check() {
 }
 
 # The model's fuzzer needs the engine under sanitizers, which takes half an hour to build: by its name alone.
-fuzz_targets=(gate json_codec binary_codec imported open_model sse arff csv npy npy_stream libsvm)
+fuzz_targets=(gate json_codec binary_codec imported open_model sse host_frames arff csv npy npy_stream libsvm)
 
 fuzz_one() {   # fuzz_one TARGET SECONDS; with KEDGE_FUZZ_SEED the same inputs in the same order each time, as far as the seconds go
   # An input may take a minute: 16 bytes of libsvm may name the two million columns that are allowed, 5 s of processor time here.

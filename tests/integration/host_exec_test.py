@@ -7,6 +7,8 @@ import pathlib
 import shutil
 import signal
 import socket
+import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -137,6 +139,47 @@ class HostExec(Case):
             with contextlib.suppress(ConnectionResetError):
                 while stranger.recv(4096):
                     pass
+        self.assertEqual(self.exec(agent, "cat", input=b"x").stdout, b"x")
+
+    def hostile(self, agent, *pieces, close=False):
+        """What the agent answers to these bytes over TLS, until it hangs up."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        answer = b""
+        with socket.create_connection(("127.0.0.1", agent.port), timeout=30) as plain, context.wrap_socket(plain) as line:
+            for piece in pieces:
+                line.sendall(piece)
+            if close:
+                return answer
+            with contextlib.suppress(ConnectionResetError, ssl.SSLError):
+                while part := line.recv(4096):
+                    answer += part
+        return answer
+
+    def test_refuses_what_is_no_frame_and_goes_on(self):
+        agent = self.agent("--allow", "cat")
+
+        def frame(kind, data):
+            return kind + struct.pack(">I", len(data)) + data
+        wrong = {
+            "no letter of a frame": (b"Z\0\0\0\0", b"does not speak the protocol"),
+            "a length of 4 GiB": (b"C\xff\xff\xff\xff", b"a frame that is too long"),
+            "one byte beyond the longest": (b"C" + struct.pack(">I", (1 << 18) + 1), b"a frame that is too long"),
+            "a last word that is cut": (frame(b"C", b"token"), b"last word is cut"),
+            "no words": (frame(b"C", b""), b"the token is wrong"),
+            "a token of another length": (frame(b"C", b"x" * 1000 + b"\0cat\0"), b"the token is wrong"),
+            "a token without a command": (frame(b"C", self.key.read_bytes().split(b"\n")[0].split(b": ")[1] + b"\0"), b"the command is empty"),
+        }
+        for name, (sent, said) in wrong.items():
+            with self.subTest(name):
+                self.assertIn(said, self.hostile(agent, sent))
+        for kind in b"IOEXRB":   # first must come the command
+            with self.subTest(kind=chr(kind)):
+                self.assertNotIn(b"R", self.hostile(agent, frame(bytes([kind]), b"x")).replace(frame(b"B", b""), b""))
+        with self.subTest("half a frame, and the end"):
+            self.hostile(agent, frame(b"C", b"x" * 1000)[:500], close=True)
+        with self.subTest("half a frame, and silence"):   # 10 s
+            self.assertEqual(self.hostile(agent, b"C\0\0").replace(frame(b"B", b""), b""), b"")
         self.assertEqual(self.exec(agent, "cat", input=b"x").stdout, b"x")
 
     def running(self, agent, program):
