@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "engine/comm/mpi_plugin.h"
+#include "engine/comm/parts.h"
 
 namespace kedge::engine {
 namespace {
@@ -51,7 +52,7 @@ class LoadedMpi final : public MpiComm {
     checked([&](MpiMessage* m) { return mpi_.broadcast(bytes.data(), length(bytes), root, m); });
   }
   PartedBytes all_gather(std::span<const std::byte> mine) override {
-    PartedBytes all = room_for(sizes_of_all(length(mine)));
+    PartedBytes all = room_for(sizes_of_all(*this, length(mine)));
     const std::vector<std::int64_t> sizes = sizes_in(all);
     checked([&](MpiMessage* m) { return mpi_.all_gather(mine.data(), all.bytes.data(), sizes.data(), m); });
     return all;
@@ -61,7 +62,7 @@ class LoadedMpi final : public MpiComm {
     PartedBytes out;
     out.bytes.resize(all.size_bytes());
     if (!all.empty()) std::memcpy(out.bytes.data(), all.data(), all.size_bytes());
-    for (const std::int64_t size : sizes_of_all(length(mine)))
+    for (const std::int64_t size : sizes_of_all(*this, length(mine)))
       out.offsets.push_back(out.offsets.back() + size * static_cast<std::int64_t>(sizeof(std::int64_t)));
     if (out.offsets.back() != static_cast<std::int64_t>(all.size_bytes()))
       abort({ErrorCode::kInternal, "the parts of reduce_scatter are not as long as the whole"});
@@ -74,11 +75,7 @@ class LoadedMpi final : public MpiComm {
     }
   }
   PartedBytes all_to_all(const PartedBytes& out) override {
-    // How many bytes each rank sends to each other one: a row for each sender.
-    const std::vector<std::int64_t> out_sizes = sizes_in(out);
-    std::vector<std::int64_t> table(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_));
-    std::ranges::copy(out_sizes, table.begin() + rank_ * size_);
-    all_reduce(table, IntegerOp::kSum);
+    const std::vector<std::int64_t> out_sizes = sizes_in(out), table = size_table(*this, out);
     std::vector<std::int64_t> in_sizes;
     for (int r = 0; r < size_; ++r) in_sizes.push_back(table[static_cast<std::size_t>(r * size_ + rank_)]);
     PartedBytes in = room_for(in_sizes);
@@ -96,27 +93,6 @@ class LoadedMpi final : public MpiComm {
   }
 
  private:
-  template <class T>
-  static std::int64_t length(std::span<T> values) {
-    return static_cast<std::int64_t>(values.size());
-  }
-  static std::vector<std::int64_t> sizes_in(const PartedBytes& parts) {
-    std::vector<std::int64_t> sizes;
-    for (int r = 0; r < parts.size(); ++r) sizes.push_back(length(parts.part(r)));
-    return sizes;
-  }
-  static PartedBytes room_for(const std::vector<std::int64_t>& sizes) {
-    PartedBytes parts;
-    for (const std::int64_t size : sizes) parts.offsets.push_back(parts.offsets.back() + size);
-    parts.bytes.resize(static_cast<std::size_t>(parts.offsets.back()));
-    return parts;
-  }
-  std::vector<std::int64_t> sizes_of_all(std::int64_t mine) {
-    std::vector<std::int64_t> sizes(static_cast<std::size_t>(size_));
-    sizes[static_cast<std::size_t>(rank_)] = mine;
-    all_reduce(sizes, IntegerOp::kSum);
-    return sizes;
-  }
   template <class Call>
   void checked(Call call) {
     MpiMessage message{};

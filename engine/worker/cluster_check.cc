@@ -12,12 +12,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "engine/backend/exact_sum.h"
 #include "engine/backend/loader.h"
 #include "engine/comm/bytes.h"
 #include "engine/comm/mpi.h"
+#include "engine/comm/nccl.h"
 #include "engine/core/process_memory.h"
 #include "engine/worker/cluster_report.h"
 #include "engine/worker/group_deadline.h"
@@ -33,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::seconds kStartLimit{30}, kLimit{45}, kLimitForRank{2};
-constexpr std::chrono::milliseconds kSilence{15'000};
+constexpr std::chrono::milliseconds kSilence{15'000}, kNcclLimit{15'000};
 constexpr int kWarmUps = 2;
 
 double median(std::vector<double> values) {
@@ -151,16 +153,35 @@ std::optional<ReduceTime> measure_reduce(Comm& comm, std::int64_t n, int rounds)
   return ReduceTime{.sums = n, .seconds = median(std::move(times))};
 }
 
-void measure_reduces(Comm& comm, ClusterReport& report) {
+// Collective; what is wrong is added to `problems`.
+std::vector<ReduceTime> measure_reduces(Comm& comm, std::string_view by, std::vector<std::string>& problems) {
   struct Size {
     std::int64_t sums;
     int rounds;
   };
+  std::vector<ReduceTime> times;
   for (const Size& size : std::array{Size{1, 50}, Size{1000, 50}, Size{100'000, 5}}) {
-    if (const auto time = measure_reduce(comm, size.sums, size.rounds)) report.reduces.push_back(*time);
+    if (const auto time = measure_reduce(comm, size.sums, size.rounds)) times.push_back(*time);
     else
-      report.problems.push_back(
-          fmt::format("an all-reduce of {} exact sums gave other sums than one process", size.sums));
+      problems.push_back(
+          fmt::format("an all-reduce of {} exact sums by {} gave other sums than one process", size.sums, by));
+  }
+  return times;
+}
+
+// Collective. Ranks of one machine take its GPUs in their order.
+void measure_nccl(MpiComm& comm, ClusterReport& report) {
+  const auto own = static_cast<std::size_t>(comm.rank());
+  NcclOptions options{.start_limit = kNcclLimit, .limit = kNcclLimit};
+  for (std::size_t r = 0; r < own; ++r)
+    options.device += report.ranks[r].identity.place == report.ranks[own].identity.place;
+  try {
+    const std::unique_ptr<NcclComm> nccl = open_nccl(comm, options);
+    report.nccl.library = nccl->library();
+    report.nccl.reduces = measure_reduces(*nccl, report.nccl.library, report.problems);
+    nccl->finish();
+  } catch (const schema::Error& error) {
+    report.nccl.missing = error.message;
   }
 }
 
@@ -185,7 +206,8 @@ int checked(const std::filesystem::path& plugin, bool in_json) {
   compare_ranks(report);
   RankLines* const lines = open_lines(*comm, own, report);
   measure_lines(*comm, report.ranks);
-  measure_reduces(*comm, report);
+  report.reduces = measure_reduces(*comm, "MPI", report.problems);
+  measure_nccl(*comm, report);
   if (comm->rank() == 0) {
     fmt::print("{}", in_json ? as_json(report) : as_text(report));
     std::fflush(stdout);

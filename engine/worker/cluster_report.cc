@@ -60,6 +60,17 @@ Value json_of(const CheckedRank& rank, std::int64_t number) {
   return out;
 }
 
+ValueMap json_of(const ReduceTime& reduce) {
+  return {{"sums", reduce.sums}, {"bytes", reduce.bytes()}, {"seconds", reduce.seconds}};
+}
+
+Value json_of(const NcclCheck& nccl) {
+  if (!nccl.missing.empty()) return ValueMap{{"missing", nccl.missing}};
+  ValueList reduces;
+  for (const ReduceTime& reduce : nccl.reduces) reduces.emplace_back(json_of(reduce));
+  return ValueMap{{"library", nccl.library}, {"allReduce", std::move(reduces)}};
+}
+
 Value texts(const std::vector<std::string>& lines) {
   ValueList all;
   for (const std::string& line : lines) all.emplace_back(line);
@@ -79,6 +90,18 @@ std::string table(const std::vector<Row>& rows) {
     text += row.back() + "\n";
   }
   return text;
+}
+
+std::string count_text(const ReduceTime& reduce) {
+  return fmt::format("{} exact sum{}", reduce.sums, reduce.sums == 1 ? "" : "s");
+}
+
+std::string text_of(const NcclCheck& nccl) {
+  if (!nccl.missing.empty()) return fmt::format("note     {}\n", nccl.missing);
+  std::vector<Row> rows{{"ALL-REDUCE BY " + nccl.library, "BYTES", "MEASURED"}};
+  for (const ReduceTime& reduce : nccl.reduces)
+    rows.push_back({count_text(reduce), std::to_string(reduce.bytes()), time_text(reduce.seconds)});
+  return table(rows) + "\n";
 }
 
 }   // namespace
@@ -114,13 +137,14 @@ std::string as_json(const ClusterReport& report) {
   ValueList ranks, reduces;
   for (const CheckedRank& rank : report.ranks) ranks.push_back(json_of(rank, static_cast<std::int64_t>(ranks.size())));
   for (const ReduceTime& reduce : report.reduces) {
-    ValueMap entry{{"sums", reduce.sums}, {"bytes", reduce.bytes()}, {"seconds", reduce.seconds}};
+    ValueMap entry = json_of(reduce);
     if (report.ranks.size() > 1) entry.emplace_back("secondsOverLines", reduce_over_lines(report, reduce.bytes()));
     reduces.emplace_back(std::move(entry));
   }
   return schema::value_to_json(ValueMap{{"well", report.problems.empty()},
                                         {"ranks", std::move(ranks)},
                                         {"allReduce", std::move(reduces)},
+                                        {"nccl", json_of(report.nccl)},
                                         {"problems", texts(report.problems)},
                                         {"notes", texts(report.notes)}}) +
          "\n";
@@ -139,12 +163,12 @@ std::string as_text(const ClusterReport& report) {
   }
   std::vector<Row> reduces{{"ALL-REDUCE OF", "BYTES", "MEASURED", "OVER THE SLOWEST LINE"}};
   for (const ReduceTime& reduce : report.reduces)
-    reduces.push_back({fmt::format("{} exact sum{}", reduce.sums, reduce.sums == 1 ? "" : "s"),
-                       std::to_string(reduce.bytes()), time_text(reduce.seconds),
+    reduces.push_back({count_text(reduce), std::to_string(reduce.bytes()), time_text(reduce.seconds),
                        report.ranks.size() > 1 ? time_text(reduce_over_lines(report, reduce.bytes())) : "-"});
   std::string text = fmt::format("{} rank{} on {} host{}, {}\n\n{}\n{}\n", report.ranks.size(),
                                  report.ranks.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s",
                                  report.ranks[0].identity.mpi, table(rows), table(reduces));
+  text += text_of(report.nccl);
   for (const std::string& note : report.notes) text += fmt::format("note     {}\n", note);
   for (const std::string& problem : report.problems) text += fmt::format("problem  {}\n", problem);
   return text + (report.problems.empty() ? "all well\n" : "jobs cannot run on these ranks\n");

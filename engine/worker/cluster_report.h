@@ -33,9 +33,16 @@ struct ReduceTime {
   std::int64_t bytes() const { return sums * std::int64_t{3 * sizeof(std::int64_t)}; }
 };
 
+// What the ranks' GPUs do over NCCL: its release, or why it cannot be used.
+struct NcclCheck {
+  std::string library, missing;
+  std::vector<ReduceTime> reduces;
+};
+
 struct ClusterReport {
   std::vector<CheckedRank> ranks;
   std::vector<ReduceTime> reduces;
+  NcclCheck nccl;
   std::vector<std::string> problems;   // why jobs would not run, or not well
   std::vector<std::string> notes;
 };

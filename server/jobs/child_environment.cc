@@ -25,8 +25,8 @@ std::vector<std::string> clean_environment() {
 }
 
 std::vector<std::string> launcher_environment() {
-  constexpr std::array<std::string_view, 9> kFamilies{"OMPI_",  "PMIX_",  "PRTE_", "MPICH_", "MPIR_",
-                                                      "HYDRA_", "SLURM_", "UCX_",  "FI_"};
+  constexpr std::array<std::string_view, 10> kFamilies{"OMPI_",  "PMIX_",  "PRTE_", "MPICH_", "MPIR_",
+                                                       "HYDRA_", "SLURM_", "UCX_",  "FI_",    "NCCL_"};
   std::vector<std::string> kept = clean_environment();
   for (char** variable = environ; *variable; ++variable)
     if (std::ranges::any_of(

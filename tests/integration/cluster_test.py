@@ -204,14 +204,14 @@ class Doctor(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def doctor(self, *arguments, code, settings=None):
+    def doctor(self, *arguments, code, settings=None, variables=None):
         if settings is not None:
             file = self.folder / "cluster.toml"
             file.write_text("[cluster]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
             arguments = (*arguments, "--config", file)
         environment = {name: value for name, value in os.environ.items() if name != "KEDGE_CONFIG" and not name.startswith("KEDGE_CLUSTER_")}
         done = subprocess.run([BIN / "kedge", "doctor", "--cluster", *arguments], capture_output=True, text=True, timeout=200,
-                              env={**environment, "XDG_STATE_HOME": str(self.folder)})
+                              env={**environment, "XDG_STATE_HOME": str(self.folder), **(variables or {})})
         self.assertEqual(done.returncode, code, done)
         return done
 
@@ -234,6 +234,22 @@ class Doctor(unittest.TestCase):
                 self.assertTrue(all(number > 0 for number in measured + [time["seconds"] for time in report["allReduce"]]), report)
                 processors = report["ranks"][0]["processors"]
                 self.assertEqual(any(f"share {processors} processors" in note for note in report["notes"]), ranks > processors)
+
+    @needs_mpi
+    def test_says_why_there_is_no_nccl_or_measures_it(self):
+        def report(**variables):
+            return json.loads(self.doctor("--json", code=0, settings={"ranks": 1}, variables=variables).stdout)
+        alone = report()
+        nccl, devices = alone["nccl"], alone["ranks"]
+        if not any(device["id"].startswith("cuda") and "missing" not in device for device in devices[0]["devices"]):
+            self.assertRegex(nccl["missing"], "NCCL cannot be used: rank 0: there is no (NVIDIA driver|GPU 0|NCCL): ")
+        stand_in = BIN.parent / "tests" / "unit" / "comm" / "libkedge_stand_in_gpu.so"
+        if not stand_in.exists():
+            return
+        for name in ("libcuda.so.1", "libnccl.so.2"):
+            (self.folder / name).symlink_to(stand_in.resolve())
+        nccl = report(LD_LIBRARY_PATH=str(self.folder))["nccl"]
+        self.assertEqual((nccl["library"], [time["bytes"] for time in nccl["allReduce"]]), ("NCCL 2.28.9", [24, 24000, 2400000]))
 
     @needs_mpi
     def test_prints_a_table(self):

@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "engine/comm/mpi.h"
 #include "engine/comm/ranks.h"
 #include "engine/comm/self.h"
 #include "engine/comm/threads.h"
 #include "tests/unit/comm/comm_battery.h"
+#include "tests/unit/comm/rank_threads.h"
 
 namespace kedge::engine {
 namespace {
@@ -16,25 +15,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// Runs the work on each rank's thread; what it returns, by rank. An error becomes its message.
-std::vector<std::string> on_ranks(int size, const std::function<std::string(Comm&)>& work) {
-  const auto comms = make_thread_comms(size);
-  std::vector<std::string> results(comms.size());
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t r = 0; r < comms.size(); ++r) {
-      threads.emplace_back([&, r] {
-        try {
-          results[r] = work(*comms[r]);
-        } catch (const schema::Error& error) {
-          results[r] = error.message;
-        }
-      });
-    }
-  }
-  return results;
-}
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
