@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
 #include "engine/comm/nccl_join.h"
 #include "engine/comm/parts.h"
@@ -105,6 +105,7 @@ class LoadedNccl final : public NcclComm {
   [[noreturn]] void abort(const Error& why) override {
     leave();
     bootstrap_.abort(why);
+    std::abort();   // not reached, which the compiler cannot know of a virtual function
   }
 
  private:

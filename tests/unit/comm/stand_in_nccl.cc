@@ -86,8 +86,9 @@ struct Rank {
 };
 
 std::mutex mutex;
-std::deque<std::unique_ptr<Rank>> aborted;   // their calls may still look at them
-std::map<std::array<char, 128>, std::shared_ptr<Group>> groups;
+// Not destroyed when the process ends: a thread of a stream that was left behind may still look at them.
+auto& aborted = *new std::deque<std::unique_ptr<Rank>>();
+auto& groups = *new std::map<std::array<char, 128>, std::shared_ptr<Group>>();
 std::atomic<std::int64_t> ids = 0;
 thread_local int group_depth = 0;
 thread_local Rank* group_rank = nullptr;
