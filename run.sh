@@ -62,10 +62,12 @@ arrow() {
   local place=build/arrow
   install_packages "${packages[@]}"
   build_arrow "$1" kedge-arrow kedged kedge kedge-worker
-  "$place/venv/bin/pip" install --quiet pyarrow==26.0.1 polars pandas duckdb fastparquet || { say "PyPI does not answer: its test is passed over"; return 0; }
+  "$place/venv/bin/pip" install --quiet pyarrow==26.0.1 polars pandas duckdb fastparquet "moto[s3,server]>=5.2.5" boto3 || { say "PyPI does not answer: its test is passed over"; return 0; }
   say "files of pyarrow, polars, duckdb and fastparquet beside the CSV of the same"
   KEDGE_BIN=$PWD/build/$1/bin "$place/venv/bin/python" tests/integration/arrow_test.py
   KEDGE_BIN=$PWD/build/$1/bin "$place/venv/bin/python" tests/integration/arrow_answers_test.py
+  say "files of Parquet in an object store and on the Hub"
+  KEDGE_BIN=$PWD/build/$1/bin "$place/venv/bin/python" tests/integration/object_store_test.py
 }
 
 # build_arrow PRESET TARGET...: with kedge-arrow. pyarrow's headers and libraries (160 MB) lie in build/arrow and are fetched once. The wheel is of one

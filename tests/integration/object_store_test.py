@@ -2,6 +2,7 @@
 What needs moto (PyPI) is skipped where it is not installed."""
 import hashlib
 import http.server
+import io
 import json
 import pathlib
 import socket
@@ -25,9 +26,38 @@ except ImportError as error:
 # Before, moto checks the signature of a query that it has decoded: one with a slash or a space in it is never right.
 DECODES = "" if MISSING or tuple(int(part) for part in moto.__version__.split(".")[:3] if part.isdigit()) >= (5, 2, 5) else f"moto {moto.__version__} decodes queries"
 
+try:
+    import pyarrow
+    import pyarrow.csv
+    import pyarrow.parquet
+    NO_PARQUET = "" if (BIN / "kedge-arrow").exists() else "kedge-arrow is not built"
+except ImportError:
+    NO_PARQUET = "pyarrow is not installed"
+FOREST = {"steps": [("RandomForestClassifier", {"n_estimators": 20, "random_state": 0})], "task": {"crossValidate": {"cv": 5, "shuffle": True, "randomState": 0}}}
+
 
 def rows(first, n, kind="ab"):
     return "a,b,kind\n" + "".join(f"{i},{i % 7},{kind[i % 2]}\n" for i in range(first, first + n))
+
+
+def parquet(text):
+    """A table of CSV as a file of Parquet with several row groups."""
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(io.BytesIO(text.encode())), out, compression="zstd", row_group_size=16)
+    return out.getvalue()
+
+
+PARTS = [rows(0, 90), rows(90, 60, "bc"), rows(150, 70, "ca")]
+
+
+def forest_of(server, url):
+    """The job of `url`, which must have the scores of the same rows as CSV."""
+    server.call("PUT", "/v1/datasets/parts.csv", "".join([PARTS[0], *(part.split("\n", 1)[1] for part in PARTS[1:])]).encode())
+    job, same = server.run(spec({"url": {"url": url}}, **FOREST)), server.run(spec({"stored": "parts.csv"}, **FOREST))
+    assert job["state"] == "succeeded", job.get("error")
+    assert job["result"]["nSamples"] == 220 and len(job["result"]["scores"]["accuracy"]["perFold"]) == 5, job["result"]
+    assert job["result"]["scores"] == same["result"]["scores"], (job["result"]["scores"], same["result"]["scores"])
+    return job
 
 
 def free_port():
@@ -102,6 +132,8 @@ class Moto(unittest.TestCase):
             s3.put_object(Bucket=f"kedge-{bucket}", Key="one.csv", Body=rows(0, 100).encode())
         for part in range(3):
             s3.put_object(Bucket="kedge-data", Key=f"many parts/part-{part}.csv", Body=rows(part * 40, 40, "abcd"[part:part + 2]).encode())
+        for part, text in enumerate(PARTS if not NO_PARQUET else []):
+            s3.put_object(Bucket="kedge-data", Key=f"forest/part-{part}.parquet", Body=parquet(text))
         s3.put_object(Bucket="kedge-data", Key="many parts/deeper/part-9.csv", Body=b"never read")
         s3.put_object(Bucket="kedge-data", Key="odd/part-0.csv", Body=rows(0, 40).encode())
         s3.put_object(Bucket="kedge-data", Key="odd/part-1.csv", Body=b"a,c,kind\n1,2,a\n")
@@ -166,6 +198,10 @@ class Moto(unittest.TestCase):
         job = self.job("s3://kedge-data/odd/part-*.csv", sha256="0" * 64)
         self.assertIn("sha256 is of one file", job["error"]["message"])
 
+    @unittest.skipIf(DECODES or NO_PARQUET, DECODES or NO_PARQUET)
+    def test_parts_of_parquet_through_a_forest_of_five_folds(self):
+        forest_of(self.server, "s3://kedge-data/forest/part-*.parquet")
+
     def test_a_broken_connection_goes_on_with_a_signed_range(self):
         job = self.job("s3://kedge-data/large.csv")
         self.assertEqual(job["state"], "succeeded", job.get("error"))
@@ -198,11 +234,12 @@ class Hub(http.server.BaseHTTPRequestHandler):
         api = "/api/datasets/own/flowers"
         if self.path == f"{api}/revision/refs%2Fconvert%2Fparquet":
             return self.answer(json.dumps({"id": "own/flowers", "sha": self.COMMIT, "private": False, "siblings": []}).encode())
-        if self.path == f"{api}/tree/{self.COMMIT}/default/train":
-            return self.answer(json.dumps([{"type": "directory", "oid": "1" * 40, "size": 0, "path": "default/train/more"}] + [
+        if self.path.startswith(f"{api}/tree/{self.COMMIT}/default/"):
+            folder = self.path.split(f"/tree/{self.COMMIT}/")[1] + "/"
+            return self.answer(json.dumps([{"type": "directory", "oid": "1" * 40, "size": 0, "path": f"{folder}more"}] + [
                 {"type": "file", "oid": f"{i}" * 40, "size": len(body), "path": path,
                  "lfs": {"oid": hashlib.sha256(b"" if self.damaged else body).hexdigest(), "size": len(body), "pointerSize": 129}}
-                for i, (path, body) in enumerate(self.FILES.items()) if path.startswith("default/train/")]).encode())
+                for i, (path, body) in enumerate(self.FILES.items()) if path.startswith(folder)]).encode())
         prefix = f"/datasets/own/flowers/resolve/{self.COMMIT}/"
         if self.path.startswith(prefix) and (body := self.FILES.get(self.path[len(prefix):])):
             return self.answer(body)
@@ -251,6 +288,13 @@ class HubFiles(unittest.TestCase):
         again = self.server.run(spec({"url": {"url": self.URL}}))
         self.assertFalse(again["result"]["timings"].get("cold", False))
         self.assertEqual(len([path for path in Hub.asked if "/resolve/" in path]), before, "the commit is the same: nothing is fetched")
+
+    @unittest.skipIf(NO_PARQUET, NO_PARQUET)
+    def test_parquet_of_a_commit_through_a_forest_of_five_folds(self):
+        Hub.FILES.update({f"default/all/{part:04}.parquet": parquet(text) for part, text in enumerate(PARTS)})
+        job = forest_of(self.server, "hf://datasets/own/flowers@~parquet/default/all/*.parquet")
+        events = self.server.call("GET", f"/v1/jobs/{job['id']}/events?follow=false").body.decode()
+        self.assertIn(f"commit {Hub.COMMIT}", events)
 
     def test_what_is_not_there(self):
         for url in (self.URL.replace(".csv", ".parquet"), self.URL.replace("flowers", "trees")):
