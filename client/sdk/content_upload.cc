@@ -45,7 +45,7 @@ bool is_worth_it(const Error& error) {
 
 std::string format_of_file(const std::string& name) {
   std::string_view rest = name;
-  for (const std::string_view coding : {".gz", ".zst"})
+  for (const std::string_view coding : {".gz", ".zst", ".bz2"})
     if (rest.ends_with(coding)) rest.remove_suffix(coding.size());
   for (const std::string_view format : {"csv", "arff", "libsvm", "npy", "npz", "parquet", "arrow"})
     if (rest.ends_with("." + std::string(format))) return std::string(format);

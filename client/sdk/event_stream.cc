@@ -5,6 +5,7 @@
 
 #include "client/sdk/backoff.h"
 #include "client/sdk/event_frames.h"
+#include "client/sdk/path.h"
 #include "client/sdk/transport.h"
 #include "kedge/session.h"
 #include "schemas/codec.h"
@@ -40,7 +41,7 @@ struct EventStream::Impl {
     if (!stream) {
       const std::string last = after > 0 ? std::to_string(after) : std::string();
       frames = {};
-      stream = std::make_unique<Transport::Stream>(*transport, "/v1/jobs/" + job_id + "/events", last, stop);
+      stream = std::make_unique<Transport::Stream>(*transport, "/v1/jobs/" + escaped(job_id) + "/events", last, stop);
     }
     while (auto data = read_frame()) {
       auto event = schema::from_json<schema::Event>(*data);

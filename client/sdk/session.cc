@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,16 +18,6 @@
 
 namespace kedge {
 namespace {
-
-// Everything but letters, digits, "-" and "_" by its bytes in hexadecimal.
-std::string path_segment(std::string_view text) {
-  std::string segment;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    segment += byte < 128 && (std::isalnum(byte) || c == '-' || c == '_') ? std::string(1, c) : fmt::format("%{:02X}", byte);
-  }
-  return segment;
-}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -52,7 +41,13 @@ std::string new_key() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
-std::string job_path(const std::string& id) { return "/v1/jobs/" + id; }
+std::string job_path(const std::string& id) {
+  return "/v1/jobs/" + escaped(id);
+}
+
+std::string dataset_path(const std::string& name) {
+  return "/v1/datasets/" + escaped(name);
+}
 
 std::string model_path(const std::string& id) {
   return "/v1/models/" + escaped(id);
@@ -182,7 +177,7 @@ schema::Catalogue Session::estimators() const {
 }
 
 schema::EstimatorInfo Session::estimator(std::string_view name) const {
-  return schema::from_json<schema::EstimatorInfo>(transport_->get("/v1/estimators/" + path_segment(name)).body);
+  return schema::from_json<schema::EstimatorInfo>(transport_->get("/v1/estimators/" + escaped(name)).body);
 }
 
 schema::ServerInfo Session::info() const { return schema::from_json<schema::ServerInfo>(transport_->get("/v1/info").body); }
@@ -195,7 +190,7 @@ schema::Value Session::upload(const std::string& name, const std::string& file, 
                         std::filesystem::file_size(file, not_there) >= kResumesFrom;
   if (is_large && !known.empty()) {   // by its content, which goes on behind a break; then it gets its name
     const std::string content = send_content(*transport_, file, known, sent);
-    const std::string path = fmt::format("/v1/datasets/{}?content={}", name, content);
+    const std::string path = fmt::format("{}?content={}", dataset_path(name), escaped(content));
     const HttpReply named = transport_->exchange("PUT", path, {}, "application/octet-stream", "application/json");
     try {
       remove_dataset(content);   // the name leads to it; counted twice it would take room
@@ -204,8 +199,8 @@ schema::Value Session::upload(const std::string& name, const std::string& file, 
     }
     return schema::value_from_json(named.body);
   }
-  const std::string query = format.empty() ? "" : "?format=" + format;
-  return schema::value_from_json(transport_->put_file("/v1/datasets/" + name + query, file, sent).body);
+  const std::string query = format.empty() ? "" : "?format=" + escaped(format);
+  return schema::value_from_json(transport_->put_file(dataset_path(name) + query, file, sent).body);
 }
 
 schema::Value Session::datasets() const { return schema::value_from_json(transport_->get("/v1/datasets").body); }
@@ -216,7 +211,9 @@ schema::DatasetPreview Session::preview(const schema::PreviewRequest& request, s
       transport_->exchange("POST", path, schema::to_json(request), "application/json", "application/json").body);
 }
 
-void Session::remove_dataset(const std::string& name) const { transport_->remove("/v1/datasets/" + name); }
+void Session::remove_dataset(const std::string& name) const {
+  transport_->remove(dataset_path(name));
+}
 
 schema::Job Job::status() const { return schema::from_json<schema::Job>(transport_->get(job_path(id_)).body); }
 

@@ -71,6 +71,7 @@ struct Transport::Impl {
   void prepare(transfer::Handle& to, std::string_view path) const {
     if (!token.empty()) to.add_header("Authorization: Bearer " + token);
     to.set(CURLOPT_URL, (url + std::string(path)).c_str());
+    to.set(CURLOPT_PATH_AS_IS, 1L);   // a name that is ".." stays a name
     apply(trust, to.get());
   }
 

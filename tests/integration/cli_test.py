@@ -247,6 +247,17 @@ class Ends(WithServer):
         self.assertIn("--name", user.run("data", "add", "-", code=1).stderr)
         self.assertIn("cannot be read", user.run("data", "add", "absent.csv", code=1).stderr)
 
+    def test_a_name_is_never_another_ones_path(self):
+        user = self.user
+        user.file("x.csv", "size,kind\n1,a\n2,b\n")
+        user.run("data", "add", "x.csv", "--name", "x")
+        for name in ("x#y", "x?y", "../x", "..", ".", "a b", "a/b", "\u00fc"):
+            self.assertIn("the name must have 1 to 64 letters, digits", user.run("data", "add", "x.csv", "--name", name, code=1).stderr, name)
+            self.assertIn(f"there is no data set '{name}'", user.run("data", "rm", name, code=1).stderr, name)
+            self.assertIn("NOT_FOUND", user.run("result", f"job_{name}", code=1).stderr, name)
+        self.assertRegex(user.run("data", "ls").stdout, "(?m)^x +csv")
+        user.run("data", "rm", "x")
+
     def test_a_cancelled_job_says_so(self):
         slow = {"dataset": {"builtin": "mnist_10k"}, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 5000}}], "task": {"crossValidate": {"cv": 5}}}
         job = self.user.run("submit", self.user.file("slow.json", slow)).stdout.strip()
