@@ -71,7 +71,8 @@ class Preview {
     schema::PreviewColumn shown{.name = column.name, .type = type_of(column), .role = role_of(column)};
     if (column.type == ColumnInfo::Type::kString) {
       shown.missing = column.missing;
-      shown.hint = "its cells are not kept (ARFF string or date): send the table as CSV to use it";
+      shown.hint =
+          "its cells are not kept (lists, structs, maps, bytes; ARFF's strings and dates): send the table as CSV, with one value in a cell, to use it";
       for (schema::ValueList& row : rows) row.emplace_back();
     } else {
       count(column, preview.countedRows, shown);
