@@ -204,6 +204,27 @@ class Inference(unittest.TestCase):
         self.assertEqual((raised.exception.status(), raised.exception.message()), ("404", "there is no model 'none'"))
         client.close()
 
+    def test_the_client_of_kserve(self):
+        try:
+            import numpy as np
+            from kserve import InferenceRESTClient, InferInput, InferRequest, RESTConfig
+        except ImportError:
+            self.skipTest("needs kserve")
+
+        async def ask():
+            client, answers = InferenceRESTClient(RESTConfig(protocol="v2")), []
+            self.assertTrue(await client.is_server_live(self.server.url) and await client.is_server_ready(self.server.url))
+            self.assertTrue(await client.is_model_ready(self.server.url, "iris"))
+            for binary in (False, True):
+                given = InferInput("input", [2, 4], "FP64")
+                given.set_data_from_numpy(np.asarray(ROWS, np.float64), binary_data=binary)
+                answers.append(await client.infer(self.server.url, InferRequest(model_name="iris", infer_inputs=[given]), model_name="iris"))
+            await client.close()
+            return answers
+
+        for answer in asyncio.run(ask()):
+            self.assertEqual(answer.outputs[0].as_numpy().tolist(), self.said())
+
     @unittest.skipIf(triton is None, "needs tritonclient[http]")
     def test_tritonclient_with_asyncio(self):
         try:
