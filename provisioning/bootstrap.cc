@@ -42,6 +42,7 @@ Settings server_settings(const Intent& intent, const std::string& listen) {
           {"KEDGE_TOKEN_SHA256", crypto::sha256_hex(intent.identity.token)},
           {"KEDGE_IDLE_END", std::to_string(intent.lease.idle_s)},
           {"KEDGE_LIFE_END", std::to_string(intent.lease.life_s)},
+          {"KEDGE_PRICE_PER_HOUR", fmt::format("{}", intent.offer.price_usd_per_hour * intent.nodes)},
           {"KEDGE_MACHINE", intent.id}};
 }
 

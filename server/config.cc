@@ -7,13 +7,11 @@
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <map>
 
-#include "schemas/duration.h"
 #include "schemas/error.h"
 #include "server/config_cluster.h"
+#include "server/config_values.h"
 #include "server/manual.h"
 
 namespace kedge::server {
@@ -22,34 +20,6 @@ namespace {
 using schema::Error;
 using schema::ErrorCode;
 using Values = std::vector<std::string>;
-
-[[noreturn]] void refuse(std::string_view value, std::string_view problem) {
-  throw Error(ErrorCode::kInvalidValue, fmt::format("is '{}', {}", value, problem));
-}
-
-std::int64_t to_integer(const std::string& text, std::int64_t low, std::int64_t high) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < low || value > high)
-    refuse(text, fmt::format("must be an integer from {} to {}", low, high));
-  return value;
-}
-
-constexpr std::int64_t kLongestTime = std::int64_t{1} << 40;   // s
-
-// A time in whole seconds; a number without a unit counts them.
-std::int64_t to_seconds(const std::string& text, std::int64_t high = kLongestTime) {
-  const std::optional<double> seconds = schema::parse_duration(text);
-  if (!seconds || *seconds > static_cast<double>(high) || *seconds != std::floor(*seconds))
-    refuse(text, fmt::format("must be a time of at most {} in whole seconds, such as 90s, 15m, 8h or 30d", schema::duration_text(static_cast<double>(high))));
-  return static_cast<std::int64_t>(*seconds);
-}
-
-bool to_switch(const std::string& text) {
-  if (text == "true" || text == "1") return true;
-  if (text == "false" || text == "0") return false;
-  refuse(text, "must be true or false");
-}
 
 bool is_address(const std::string& host) {
   in6_addr buffer{};
@@ -95,13 +65,12 @@ void set_weights(Config& config, const Values& values) {
   config.tenant_weights.clear();   // those of the file, if a flag has others
   for (const std::string& text : values) {
     const auto equals = text.rfind('=');   // names in client certificates may hold one
-    double weight = 0;
-    const char* const end = text.data() + text.size();
-    const bool is_number = equals != std::string::npos && equals > 0 &&
-                           std::from_chars(text.data() + equals + 1, end, weight) == std::from_chars_result{end, std::errc()};
-    if (!is_number || !(weight >= kLeast && weight <= kMost))
+    const auto weight = equals == std::string::npos || equals == 0
+                            ? std::nullopt
+                            : number_of(std::string_view(text).substr(equals + 1));
+    if (!weight || !(*weight >= kLeast && *weight <= kMost))
       refuse(text, fmt::format("must be TENANT=WEIGHT, a number from {} to {}, such as alice=4", kLeast, kMost));
-    config.tenant_weights[text.substr(0, equals)] = weight;
+    config.tenant_weights[text.substr(0, equals)] = *weight;
   }
 }
 
@@ -274,6 +243,9 @@ constexpr std::array kSettings{
             [](Config& c, const Values& v) { c.idle_end = to_seconds(v[0], kLongestLease); }},
     Setting{"life-end", Kind::kValue, "end so long after the start, even if jobs run; 0: never (default 0)",
             [](Config& c, const Values& v) { c.life_end = to_seconds(v[0], kLongestLease); }},
+    Setting{"price-per-hour", Kind::kValue,
+            "USD that an hour of this machine costs, for the page; 0: not known (default 0)",
+            [](Config& c, const Values& v) { c.price_per_hour = to_price(v[0]); }},
     Setting{
         "nvml", Kind::kValue,
         "library that /metrics reads figures of GPUs from; off: none (default libnvidia-ml.so.1, where there is one)",

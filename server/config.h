@@ -56,6 +56,7 @@ struct Config {
   std::int64_t fetch_floor = 16 * 1024;   // bytes per second; 0: none
   std::int64_t drain_s = 30;            // for running jobs when the server stops
   std::int64_t idle_end = 0, life_end = 0;  // s; see lease.h; 0: never
+  double price_per_hour = 0;                // USD, of the rented machine with the others of its gang; 0: not known
   std::string nvml = "libnvidia-ml.so.1";   // that figures of GPUs are read from; empty: none
   std::string log_level = "info";
   std::string print;  // not empty: print this (help, version) and exit

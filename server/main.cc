@@ -229,6 +229,21 @@ http::ServerOptions http_options(const Config& config, auth::Authenticator& auth
   return options;
 }
 
+// What a rented machine costs and how long it may live, for the page and for dashboards.
+void add_rental(observe::Metrics& metrics, const Config& config) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [start = Clock::now()] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  if (const double price = config.price_per_hour; price > 0) {
+    metrics.gauge("kedge_machine_price_usd_per_hour", "What an hour of this machine costs, as configured.",
+                  [price] { return price; });
+    metrics.gauge("kedge_machine_cost_usd", "What this machine has cost since the server started.",
+                  [price, seconds] { return price * seconds() / 3600; });
+  }
+  if (const auto life = static_cast<double>(config.life_end); life > 0)
+    metrics.gauge("kedge_machine_ends_seconds", "Until this machine ends by --life-end.",
+                  [life, seconds] { return std::max(0.0, life - seconds()); });
+}
+
 // What SIGHUP changes in addition to certificates: tokens, and of the configuration the limits; all of them, or, if one
 // is wrong, none.
 struct Reload {
@@ -324,6 +339,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
     out.sample({{"kind", "active"}}, static_cast<double>(open.active));
     out.sample({{"kind", "idle"}}, static_cast<double>(open.idle));
   });
+  add_rental(metrics, config);
   metrics.gauge("kedge_event_streams", "Open event streams.", [&streams] { return static_cast<double>(streams.total()); });
   write_port_file(config.port_file, server.port());
   log_info(fmt::format("kedged {} listens on {}:{}, data in {}{}", version(), config.listen_host, server.port(),

@@ -101,6 +101,14 @@ TEST_F(StartScript, InstallsNothingWhereTheToolkitIsThereAndSaysThatNoDriverAnsw
   EXPECT_EQ(read("engine").find("apt-get"), std::string::npos) << read("engine");
 }
 
+TEST_F(StartScript, TellsTheServerWhatItsGangCosts) {
+  intent.offer.price_usd_per_hour = 0.75;
+  intent.nodes = 4;
+  const std::string text = start_script(intent);
+  EXPECT_NE(text.find("export KEDGE_PRICE_PER_HOUR='3'"), std::string::npos) << text;
+  EXPECT_NE(text.find(" -e KEDGE_PRICE_PER_HOUR"), std::string::npos);
+}
+
 TEST_F(StartScript, HoldsTheTokensHashAndNotTheToken) {
   const std::string text = start_script(intent);
   EXPECT_EQ(text.find("the-token"), std::string::npos);

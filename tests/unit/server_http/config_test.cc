@@ -153,6 +153,15 @@ TEST(Config, TakesTimesWithAndWithoutAUnit) {
   EXPECT_EQ(error_of({"--drain", "2d"}).message, "--drain is '2d', must be a time of at most 1d in whole seconds, such as 90s, 15m, 8h or 30d");
 }
 
+TEST(Config, TakesThePriceOfTheMachine) {
+  EXPECT_EQ(load({}).price_per_hour, 0);
+  EXPECT_EQ(load({}, {{"KEDGE_PRICE_PER_HOUR", "0.81"}}).price_per_hour, 0.81);
+  for (const char* bad : {"", "-1", "nan", "inf", "1e9", "1 USD"})
+    EXPECT_EQ(error_of({"--price-per-hour", bad}).where, "--price-per-hour") << bad;
+  EXPECT_EQ(error_of({"--price-per-hour", "-1"}).message,
+            "--price-per-hour is '-1', must be a number from 0 to 100000");
+}
+
 TEST(Config, TakesListsByCommaAndByRepetition) {
   EXPECT_EQ(load({"--devices", "cpu,cuda:0"}).devices, (std::vector<std::string>{"cpu", "cuda:0"}));
   EXPECT_EQ(load({"--allow-fetch", "a", "--allow-fetch", "10.0.0.0/8"}).allow_fetch,
