@@ -36,7 +36,7 @@ Handler list_registry, get_registered_model, edit_registered_model, delete_regis
 // tokens.cc
 Handler list_tokens;
 // ui.cc
-Handler get_ui, get_ui_file;
+Handler get_ui, get_ui_file, get_ui_slash;
 
 namespace {
 
@@ -53,6 +53,7 @@ struct Row {
 
 constexpr std::array kRows{
     Row{"GET", "/", get_index, Access::kPublic},
+    Row{"GET", "/ui", get_ui_slash, Access::kPublic},
     Row{"GET", "/ui/", get_ui, Access::kPublic},
     Row{"GET", "/ui/{file}", get_ui_file, Access::kPublic},
     Row{"GET", "/docs", get_docs, Access::kPublic},

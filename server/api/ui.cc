@@ -110,6 +110,15 @@ Response file_named(const Request& request, std::string_view name) {
 
 }   // namespace
 
+// Relative, so that it holds behind a proxy that adds to the path.
+awaitable<Response> get_ui_slash(const Api&, Request request) {
+  check_query(request, {});
+  Response response;
+  response.status = 308;
+  response.fields.emplace_back("Location", "ui/");
+  co_return response;
+}
+
 awaitable<Response> get_ui(const Api&, Request request) {
   check_query(request, {});
   co_return file_named(request, "index.html");

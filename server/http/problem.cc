@@ -42,6 +42,7 @@ std::string_view reason_phrase(int status) {
                                                                   {204, "No Content"},
                                                                   {206, "Partial Content"},
                                                                   {304, "Not Modified"},
+                                                                  {308, "Permanent Redirect"},
                                                                   {400, "Bad Request"},
                                                                   {401, "Unauthorized"},
                                                                   {403, "Forbidden"},

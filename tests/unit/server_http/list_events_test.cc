@@ -87,6 +87,8 @@ TEST_F(ListEventsApi, ServesThePageWithAPolicyAndAnEtag) {
   EXPECT_EQ(page.field("Cache-Control"), "no-cache");
   EXPECT_FALSE(page.field("ETag").empty());
   EXPECT_EQ(client.get("/ui/main.js", "Accept-Encoding: gzip\r\n").field("Content-Encoding"), "gzip");
+  EXPECT_EQ(client.get("/ui").status, 308);
+  EXPECT_EQ(client.get("/ui").field("Location"), "ui/");
   EXPECT_EQ(client.get("/ui/nothing.js").status, 404);
   EXPECT_EQ(client.get("/ui/..%2fmain.js").status, 404);
 }
