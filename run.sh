@@ -242,6 +242,7 @@ ui() {
     build/ui/bin/pip install --quiet "playwright>=1.50,<2" axe-playwright-python || say "PyPI does not answer: no playwright"
   fi
   KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/ui_test.py "$@"
+  KEDGE_BIN=$PWD/build/dev/bin python3 tests/integration/ui_story_test.py "$@"
 }
 
 # docs: the site of docs/, with pages written from the programs, in build/docs/html.

@@ -21,14 +21,15 @@ export class Problem extends Error {
 
 const fields = (more) => ({ ...(getToken() ? { Authorization: `Bearer ${getToken()}` } : {}), ...more });
 
-async function problemOf(answer) {
+async function problemOf(answer, isQuiet) {
   let body = {};
   try { body = await answer.json(); } catch { /* not JSON: a proxy speaks */ }
-  if (answer.status === 401) window.dispatchEvent(new Event('kedge-unauthenticated'));
+  if (answer.status === 401 && !isQuiet) window.dispatchEvent(new Event('kedge-unauthenticated'));
   return new Problem(answer.status, body);
 }
 
-export async function request(method, path, { body, type, accept = 'application/json', signal, more = {} } = {}) {
+// isQuiet: a missing token is not asked for.
+export async function request(method, path, { body, type, accept = 'application/json', signal, more = {}, isQuiet } = {}) {
   const headers = fields({ Accept: accept, ...more });
   if (body !== undefined) headers['Content-Type'] = type || 'application/json';
   let answer;
@@ -39,11 +40,12 @@ export async function request(method, path, { body, type, accept = 'application/
     if (error.name === 'AbortError') throw error;
     throw new Problem(0, { detail: 'The server does not answer.' });
   }
-  if (!answer.ok) throw await problemOf(answer);
+  if (!answer.ok) throw await problemOf(answer, isQuiet);
   return answer;
 }
 export const get = async (path, options) => (await request('GET', path, options)).json();
 export const post = async (path, body, options) => (await request('POST', path, { body, ...options })).json();
+export const put = async (path, body) => (await request('PUT', path, { body })).json();
 export const remove = (path) => request('DELETE', path);
 
 // An upload with its progress, which fetch does not tell.

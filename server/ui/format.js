@@ -60,6 +60,7 @@ export function datasetName(dataset) {
     const { url, urls } = dataset.url, address = url || urls?.[0] || '';
     return (address.split('/').pop() || address) + (urls?.length > 1 ? ` and ${urls.length - 1} more` : '');
   }
+  if (dataset.generate) return dataset.generate.name;
   if (dataset.inline) return 'table in the job';
   return Object.keys(dataset)[0] || '';
 }

@@ -7,7 +7,7 @@ import { Jobs } from './jobs.js';
 // The other views are loaded when they are first looked at.
 const LATER = {
   JobView: () => import('./job.js'), NewJob: () => import('./new_job.js'), Compare: () => import('./compare.js'),
-    Models: () => import('./models.js'), ModelView: () => import('./models.js'),
+    Models: () => import('./models.js'), ModelView: () => import('./models.js'), NameView: () => import('./registry.js'),
   DataSets: () => import('./data.js'), DataSetView: () => import('./data.js'), Server: () => import('./server.js'), Tokens: () => import('./tokens.js'),
 };
 const loaded = {};
@@ -29,6 +29,7 @@ const PLACES = [
   ['data', 'Data sets', 'M3 4c0-2 10-2 10 0v8c0 2-10 2-10 0zM3 4c0 2 10 2 10 0M3 8c0 2 10 2 10 0'], ['server', 'Server',
     'M3 3h10v4H3zM3 9h10v4H3zM5.5 5h0M5.5 11h0'], ['tokens', 'Tokens', 'M6 10a3 3 0 1 1 0-6 3 3 0 0 1 0 6zM8.2 9l4.8 4.5M11 12l1.4-1.4'],
 ];
+const UNDER = { compare: 'jobs', registry: 'models' };   // views without a place of their own
 
 function read() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
@@ -47,6 +48,7 @@ function View({ route }) {
       ids=${(route.query.get('jobs') || '').split(',').filter(Boolean)} />`;
     case 'models': return name ? html`<${Later} view="ModelView" key=${`models/${name}`}
       id=${name} />` : html`<${Later} view="Models" key="models" />`;
+    case 'registry': return html`<${Later} view="NameView" key=${`registry/${name}`} name=${name || ''} />`;
     case 'data': return name ? html`<${Later} view="DataSetView" key=${route.parts.join('/')} kind=${name}
       name=${route.parts[2] || ''} />` : html`<${Later} view="DataSets" key="data" />`;
     case 'tokens': return html`<${Later} view="Tokens" key="tokens" />`;
@@ -119,6 +121,7 @@ function App() {
     window.addEventListener('hashchange', go);
     window.addEventListener('kedge-unauthenticated', need);
     api.startLive();
+    setTimeout(() => import('./samples.js').then((samples) => samples.start(), () => {}), 1000);   // when the view is there
     return () => { window.removeEventListener('kedge-token', renew); window.removeEventListener('hashchange',
       go); window.removeEventListener('kedge-unauthenticated', need); };
   }, []);
@@ -132,7 +135,7 @@ function App() {
     <div class="shell"><header class="side"><a class="brand" href="#/jobs">
       <img src="icon.svg" alt="" width="26" height="26" /> Kedge</a>
       <nav aria-label="Main">${PLACES.map(([key, title, d]) => html`<a key=${key} href=${`#/${key}`}
-        aria-current=${route.parts[0] === key || (key === 'jobs' && route.parts[0] === 'compare') ? 'page' : undefined}>
+        aria-current=${route.parts[0] === key || UNDER[route.parts[0]] === key ? 'page' : undefined}>
         <svg viewBox="0 0 16 16" width="17" height="17" aria-hidden="true"><path d=${d} /></svg><span>${title}</span>
           </a>`)}</nav>
       <div class="foot"><span class=${`live ${live}`} role="status"><i></i>${LIVE[live]}</span>

@@ -1,9 +1,10 @@
-// Stored models: the list, and one model that can be asked.
+// Models: registered names, stored models, and one model that can be asked and explains its answer.
 import { html, useState } from './preact.js';
 import * as api from './api.js';
 import { Bars } from './charts.js';
 import { ago, bytes, count, datasetName, moment, number, pipelineName } from './format.js';
 import { Card, Copy, Empty, Loading, ProblemBox, save, say, useLoad } from './parts.js';
+import { Names, Register } from './registry.js';
 
 const nameOf = (model) => pipelineName({ pipeline: model.pipeline });
 
@@ -11,11 +12,11 @@ export function Models() {
   const [token, setToken] = useState('');
   const { value: page, problem } = useLoad(() => api.get(`/v1/models?pageSize=50${token ? `&pageToken=${token}` : ''}`),
     token);
-  return html`<div class="head"><h1>Models</h1></div><${ProblemBox} problem=${problem} />
+  return html`<div class="head"><h1>Models</h1></div><${Names} /><${ProblemBox} problem=${problem} />
     ${!page && !problem && html`<${Loading} what="models" />`}
     ${page && !page.models.length
       && html`<${Empty} title="No models yet">A fit, and a search that fits its best candidate again, stores one.<//>`}
-    ${page?.models.length > 0 && html`<table class="list"><caption class="hidden">Models, newest first</caption><thead>
+    ${page?.models.length > 0 && html`<h2>Stored</h2><table class="list"><caption class="hidden">Models, newest first</caption><thead>
       <tr><th>Model</th><th>Answers</th><th class="number">Rows × columns</th><th class="number">Size</th>
       <th class="when">Created</th></tr></thead>
       <tbody>${page.models.map((model) => html`<tr key=${model.id}><td class="what">
@@ -36,8 +37,30 @@ function cell(column, text) {
   return column.categories?.length || column.kind !== 'number' || !isFinite(Number(text)) ? text : Number(text);
 }
 
+// What each column adds to the answer, from the expected answer. Of several classes the blocks lie one behind the other.
+function Contributions({ answer }) {
+  const EXPECTED = 'expected_value', names = answer.columns, values = answer.values[0];
+  const width = names.findIndex((name) => name === EXPECTED || name.endsWith(`:${EXPECTED}`)) + 1;
+  const blocks = Array.from({ length: names.length / width }, (_, k) => {
+    const label = names[(k + 1) * width - 1].slice(0, -EXPECTED.length - 1), mine = values.slice(k * width, (k + 1) * width);
+    return { label, expected: mine[width - 1], sum: mine.reduce((a, b) => a + b, 0), rows: mine.slice(0, -1).map((value,
+      i) => ({ name: names[k * width + i].slice(label ? label.length + 1 : 0), value })) };
+  });
+  const [chosen, choose] = useState(null);
+  const block = blocks.find((b) => b.label === chosen) || blocks.reduce((a, b) => (b.sum > a.sum ? b : a));
+  const rows = block.rows.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  return html`<div aria-live="polite">${blocks.length > 1 && html`<label class="inline">Class <select value=${block.label}
+    onChange=${(e) => choose(e.target.value)}>${blocks.map((b) => html`<option key=${b.label} value=${b.label}>${b.label}
+    </option>`)}</select></label>`}
+    <${Bars} label=${`Contributions of ${rows.length} columns${block.label ? ` to ${block.label}` : ''}`}
+      rows=${rows.slice(0, 20).map((r) => ({ ...r, colour: r.value < 0 ? 'var(--c2)' : undefined }))} />
+    <p class="dim">${number(block.expected)} is expected of any row; with the columns it is ${number(block.sum)}.
+    ${rows.length > 20 && ` The 20 largest of ${rows.length} are shown.`}</p></div>`;
+}
+
 function Answer({ answer, output, classes }) {
   if (!answer) return null;
+  if (output === 'contributions') return html`<${Contributions} answer=${answer} />`;
   const values = answer.values ?? answer.predictions ?? answer;
   const first = Array.isArray(values) ? values[0] : values;
   if (output === 'predict_proba' && Array.isArray(first))
@@ -54,11 +77,11 @@ function Answer({ answer, output, classes }) {
 // A form with a field for each column; wide models get a line of CSV.
 function Predict({ model }) {
   const columns = model.columns || [], isWide = columns.length > 40;
+  const outputs = (model.outputs || ['predict']).filter((o) => o !== 'contributions'), canExplain = model.outputs?.includes('contributions');
   const [cells, setCells] = useState({}), [line, setLine] = useState(''), [output,
     setOutput] = useState(model.outputs?.includes('predict_proba') ? 'predict_proba' : model.outputs?.[0] || 'predict');
   const [answer, setAnswer] = useState(null), [problem, setProblem] = useState(null);
-  const ask = async (event) => {
-    event.preventDefault();
+  const ask = async (output) => {
     setProblem(null);
     const texts = isWide ? line.split(/[,;\s]+/) : columns.map((column) => cells[column.name]);
     try {
@@ -67,7 +90,8 @@ function Predict({ model }) {
           i) => cell(column, texts[i]))] }) });
     } catch (refused) { setProblem(refused); setAnswer(null); }
   };
-  return html`<${Card} title="Ask it" id="ask"><form onSubmit=${ask}>
+  return html`<${Card} title="Ask it" id="ask"><form
+    onSubmit=${(event) => { event.preventDefault(); ask(output); }}>
     ${isWide ? html`<label class="wide">
       ${count(columns.length)} values, with commas<textarea rows="5" spellcheck="false" value=${line}
       onInput=${(e) => setLine(e.target.value)}></textarea></label>`
@@ -79,8 +103,9 @@ function Predict({ model }) {
           value=${cells[column.name] || ''} onInput=${(e) => setCells({ ...cells, [column.name]: e.target.value })} />`}
           </label>`)}</div>`}
     <div class="row end"><label class="inline">Answer <select value=${output}
-      onChange=${(e) => setOutput(e.target.value)}>${(model.outputs || ['predict']).map((o) => html`<option key=${o}
-      value=${o}>${o}</option>`)}</select></label><button class="primary">Ask</button></div></form>
+      onChange=${(e) => setOutput(e.target.value)}>${outputs.map((o) => html`<option key=${o}
+      value=${o}>${o}</option>`)}</select></label>${canExplain && html`<button type="button"
+      onClick=${() => ask('contributions')}>Explain</button>`}<button class="primary">Ask</button></div></form>
     <${ProblemBox} problem=${problem} /><${Answer} answer=${answer?.body} output=${answer?.output}
       classes=${model.classes} /><//>`;
 }
@@ -108,7 +133,7 @@ export function ModelView({ id }) {
       <a class="button" href=${`#/new?model=${encodeURIComponent(id)}`}>Predict many rows</a>
       <button type="button" class="danger" onClick=${forget}>${isSure ? 'Delete for good' : 'Delete'}</button></div>
       </div>
-    <div class="cards"><${Predict} model=${model} />
+    <div class="cards"><${Predict} model=${model} /><${Register} model=${model} />
       <${Card} title="What it is" id="about"><dl class="pairs"><dt>From the job</dt><dd>
         ${model.job ? html`<a href=${`#/jobs/${encodeURIComponent(model.job)}`}>${model.job}</a>` : 'uploaded'}</dd>
         <dt>Fitted on</dt><dd>${count(model.nSamples)} rows, ${model.dtype}, ${model.device || '–'}</dd>

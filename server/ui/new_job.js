@@ -9,10 +9,15 @@ import { PreviewTable } from './data.js';
 const START = { dataset: { builtin: 'iris' }, pipeline: [{ estimator: 'StandardScaler' },
   { estimator: 'LogisticRegression' }], task: { crossValidate: { cv: 5 } }, device: 'auto' };
 
-const SOURCES = { builtin: 'Built in', stored: 'Upload', openml: 'OpenML', sklearn: 'scikit-learn', url: 'URL', inline: 'Table here' };
+const SOURCES = { builtin: 'Built in', stored: 'Upload', openml: 'OpenML', sklearn: 'scikit-learn', url: 'URL',
+  generate: 'Generated', inline: 'Table here' };
 const EMPTY = { builtin: 'iris', stored: '', openml: { name: 'mnist_784', version: 1 },
   sklearn: 'california_housing', url: { url: 'https://' },
+  generate: { name: 'make_classification', params: { n_samples: 1000, random_state: 0 } },
   inline: { csv: 'x,y\n1,2.1\n2,3.9\n3,6.2\n4,7.8\n', target: 'y' } };
+
+const FORMATS = ['csv', 'arff', 'libsvm', 'parquet', 'arrow'];
+const MADE = ['classification', 'regression', 'friedman1', 'blobs', 'moons', 'circles', 'swiss_roll', 's_curve'];
 
 // Without what is empty.
 export function changed(object, key, value) {
@@ -51,10 +56,19 @@ function Dataset({ dataset, onChange }) {
       onInput=${(e) => set(e.target.value)} /></label>`}
     ${kind === 'url' && html`${value.urls ? html`<label>Addresses, a line each<textarea rows="4" spellcheck="false"
       value=${value.urls.join('\n')} onInput=${(e) => set({ ...value, urls: e.target.value.split('\n') })}></textarea>
-      </label>` : html`<label>Address <input type="url" value=${value.url}
-      onInput=${(e) => set({ ...value, url: e.target.value })} /></label>`}
-      <label>Format <select value=${value.format || 'csv'} onChange=${(e) => set({ ...value, format: e.target.value })}>
-      <option value="csv">csv</option><option value="arff">arff</option></select></label>`}
+      </label>` : html`<label>Address <input inputmode="url" value=${value.url}
+      spellcheck="false" onInput=${(e) => set({ ...value, url: e.target.value })} /></label>
+      <p class="dim">Also <code>s3://</code> and <code>gs://bucket/part-*.parquet</code>, <code>hf://datasets/OWNER/NAME@~parquet/…</code>,
+        ${' '}<code>https://host/part-[00-11].csv.gz</code></p>`}
+      <label>Format <select value=${value.format || ''} onChange=${(e) => set(changed(value, 'format', e.target.value))}>
+      <option value="">as the address says</option>${FORMATS.map((f) => html`<option key=${f} value=${f}>${f}</option>`)}
+      </select></label>`}
+    ${kind === 'generate' && html`<div class="row"><label>Function <select value=${value.name}
+      onChange=${(e) => set({ ...value, name: e.target.value })}>${MADE.map((name) => html`<option key=${name}
+      value=${`make_${name}`}>make_${name}</option>`)}</select></label><label>Rows <input type="number" min="1"
+      value=${value.params?.n_samples ?? ''} onInput=${(e) => set({ ...value, params: changed(value.params || {},
+        'n_samples', e.target.value && Number(e.target.value)) })} /></label></div>
+      <p class="dim">Its other parameters, as scikit-learn has them, go into the description.</p>`}
     ${kind === 'inline' && html`<label>Table as CSV, with names in the first line<textarea rows="6" spellcheck="false"
       value=${value.csv} onInput=${(e) => set({ ...value, csv: e.target.value })}></textarea></label>`}`;
 }
@@ -101,6 +115,7 @@ function Select({ select, onChange }) {
 
 const TASKS = { crossValidate: 'Cross-validation', fit: 'Fit', fitScore: 'Train and test', gridSearch: 'Grid search',
   randomizedSearch: 'Random search', predict: 'Predict with a model' };
+const STORES = ['fit', 'gridSearch', 'randomizedSearch', 'halvingGridSearch'];   // a model, which can be registered
 const TASK_START = { crossValidate: { cv: 5 }, fit: {}, fitScore: {}, gridSearch: { paramGrid: {},
   crossValidate: { cv: 5 } }, randomizedSearch: { paramDistributions: {}, nIter: 10, crossValidate: { cv: 5 } },
     predict: { model: '', format: 'csv' } };
@@ -236,6 +251,7 @@ function Form({ spec, setSpec, problem, setProblem, isSent, setSent, catalogue, 
   const asks = spec.task.predict || spec.task.transform;
   const setTask = (task) => setSpec((before) => {
     const { pipeline, ...rest } = before;
+    if (!STORES.some((kind) => task[kind])) delete rest.register;
     return task.predict ? { ...rest, task } : { ...rest, pipeline: pipeline || START.pipeline, task };
   });
   const submit = async (event) => {
@@ -267,6 +283,8 @@ function Form({ spec, setSpec, problem, setProblem, isSent, setSent, catalogue, 
         onChange=${(pipeline) => setSpec((before) => ({ ...before, pipeline }))} />`
           : html`<${Loading} what="the estimators" />`}<//>`}
       <${Card} title="Task" id="f-task"><${Task} spec=${spec} catalogue=${catalogue} onChange=${setTask} />
+        ${STORES.some((task) => spec.task[task]) && html`<label>Register the model as <input placeholder="no name" value=${spec.register || ''}
+          onInput=${(e) => set('register', e.target.value.trim())} /></label>`}
         <label>Device <select value=${spec.device || 'auto'} onChange=${(e) => set('device', e.target.value)}>
           ${devicesOf(info).map((d) => html`<option key=${d} value=${d}>${d}</option>`)}</select></label><//></div>
     <div class="beside"><${Card} title="What the server says" id="f-check"><div aria-live="polite">

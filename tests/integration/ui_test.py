@@ -4,33 +4,19 @@
 Needs Chromium and playwright of PyPI (./run.sh ui installs both); without them it is skipped. axe-playwright-python, if it is there, looks for barriers.
 python3 ui_test.py [--pictures FOLDER] also draws the pictures of the documents."""
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-VENV = ROOT / "build" / "ui" / "bin" / "python"   # ./run.sh ui makes it
-try:
-    from playwright.sync_api import expect, sync_playwright
-except ImportError:
-    if VENV.exists() and os.environ.get("KEDGE_UI_PYTHON") != str(VENV):
-        os.execve(VENV, [str(VENV), *sys.argv], {**os.environ, "KEDGE_UI_PYTHON": str(VENV)})
-    sync_playwright = None
-try:
-    from axe_playwright_python.sync_playwright import Axe
-except ImportError:
-    Axe = None
-
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from kedge_server import BIN, Kedged, spec  # noqa: E402
 from many_jobs import multiply  # noqa: E402
+from ui_browser import Axe, Page, Ui, close_browser, expect, open_browser  # noqa: E402
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 FOREST = ("RandomForestClassifier", {"n_estimators": 20, "random_state": 0})
 LONG = spec(dataset={"builtin": "mnist_10k"}, steps=[("RandomForestClassifier", {"n_estimators": 20000})], task={"fit": {}})
@@ -40,11 +26,8 @@ TABLE = b"age,plan,left\n31,a,no\n,b,yes\n52,a,no\n44,b,yes\n27,a,no\n39,c,yes\n
 
 
 def setUpModule():
-    global folder, server, playwright, browser, made
-    if not sync_playwright:
-        raise unittest.SkipTest("playwright is not installed (./run.sh ui does that)")
-    if not CHROMIUM:
-        raise unittest.SkipTest("chromium is not installed (./run.sh ui does that)")
+    global folder, server, made
+    open_browser()
     folder = tempfile.TemporaryDirectory()
     server = Kedged(folder.name, "--devices", "cpu")
     made = {"cv": server.run(spec(dataset={"builtin": "digits"}, steps=("StandardScaler", FOREST), task=SCORED))["id"],
@@ -69,13 +52,14 @@ def setUpModule():
     for name, task in {"predicted": {"predict": {"model": made["ridge model"]}}, "projected": {"transform": {"model": made["pca model"], "format": "csv"}}}.items():
         made[name] = server.run({"dataset": {"builtin": "diabetes" if name == "predicted" else "iris"}, "task": task})["id"]
     server.call("PUT", "/v1/datasets/people.csv", TABLE, {"Content-Type": "text/csv"})
-    playwright = sync_playwright().start()
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    for model in (made["model"], made["ridge model"]):
+        server.call("POST", "/v1/registry/iris/versions", {"model": model, "tags": {"stage": "trial"}})
+    server.call("PUT", "/v1/registry/iris/aliases/champion", {"version": 1})
+    Ui.url = server.url
 
 
 def tearDownModule():
-    browser.close()
-    playwright.stop()
+    close_browser()
     server.stop()
     folder.cleanup()
 
@@ -84,55 +68,7 @@ def views():
     return {"jobs": "#/jobs", "job": f"#/jobs/{made['cv']}", "search": f"#/jobs/{made['search']}", "failure": f"#/jobs/{made['failed']}", "new": "#/new",
             "compare": f"#/compare?jobs={made['cv']},{made['other']}", "models": "#/models", "model": f"#/models/{made['model']}", "data": "#/data",
             "dataset": "#/data/stored/people.csv", "server": "#/server", "curve": f"#/jobs/{made['curve']}", "dependence": f"#/jobs/{made['dependence']}",
-            "clusters": f"#/jobs/{made['clusters']}", "tokens": "#/tokens"}
-
-
-class Page:
-    """A tab, with all that a page must not do written down: errors, requests to other hosts, breaches of the policy."""
-
-    def __init__(self, url, width=1400, theme="light"):
-        self.url, self.faults = url, []
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True)
-        self.context.add_init_script("document.addEventListener('securitypolicyviolation', e => console.error('CSP ' + e.violatedDirective + ' ' + e.blockedURI))")
-        self.tab = self.context.new_page()
-        self.tab.set_default_timeout(30_000)
-        self.tab.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
-        self.tab.on("console", lambda message: message.type == "error" and not re.search("Failed to load resource|net::", message.text) and self.faults.append(f"console: {message.text}"))
-        self.tab.on("request", lambda request: self.note(request.url))
-
-    def note(self, address):
-        if not address.startswith((self.url, "data:", "blob:")):
-            self.faults.append(f"a request to {address}")
-
-    def open(self, address, until="main h1"):
-        self.tab.goto("about:blank")
-        self.tab.goto(f"{self.url}/ui/{address}")
-        self.tab.wait_for_selector(until)
-        return self.tab
-
-    def settle(self):
-        """All that the view loads is there."""
-        expect(self.tab.locator(".loading")).to_have_count(0, timeout=30_000)
-        self.tab.wait_for_timeout(150)   # what measures itself is drawn again
-
-    def close(self):
-        self.context.close()
-
-
-class Ui(unittest.TestCase):
-    def setUp(self):
-        self.pages = []
-
-    def page(self, *arguments, **named):
-        page = Page(*(arguments or (server.url,)), **named)
-        self.pages.append(page)
-        return page
-
-    def tearDown(self):
-        faults = [fault for page in self.pages for fault in page.faults]
-        for page in self.pages:
-            page.close()
-        self.assertEqual(faults, [])
+            "clusters": f"#/jobs/{made['clusters']}", "tokens": "#/tokens", "registry": "#/registry/iris"}
 
 
 class Journeys(Ui):
@@ -322,7 +258,7 @@ class Safety(Ui):
             try:
                 for token, rows in zip(tokens, (2, 1)):
                     page = self.page(guarded.url)
-                    page.context.add_init_script(f"sessionStorage.setItem('kedge-token', '{token}')")
+                    page.context.add_init_script(f"if (location.protocol === 'http:') sessionStorage.setItem('kedge-token', '{token}')")
                     tab = page.open("#/tokens")
                     expect(tab.get_by_role("region", name="Tokens").locator("tbody tr")).to_have_count(rows)
                     expect(tab.get_by_role("region", name="Tokens")).to_contain_text(HOSTILE)
@@ -341,7 +277,8 @@ class Safety(Ui):
                 if server.call("POST", "/v1/jobs/check", spec(dataset={"stored": "people.csv"}, select={"target": HOSTILE}, task={"fit": {}})).status == 200 else made["failed"]]
         page = self.page()
         model = server.job(jobs[0])["result"]["model"]
-        for address in ("#/jobs", *(f"#/jobs/{job}" for job in jobs), f"#/models/{model}", f"#/jobs/{HOSTILE}", f"#/data/stored/{HOSTILE}", f"#/jobs?search={HOSTILE}", f"#/{HOSTILE}"):
+        self.assertEqual(server.call("PATCH", "/v1/registry/iris/versions/1", {"description": HOSTILE, "tags": {"stage": HOSTILE}}).status, 200)
+        for address in ("#/jobs", *(f"#/jobs/{job}" for job in jobs), f"#/models/{model}", f"#/jobs/{HOSTILE}", "#/models", "#/registry/iris", f"#/registry/{HOSTILE}", f"#/data/stored/{HOSTILE}", f"#/jobs?search={HOSTILE}", f"#/{HOSTILE}"):
             tab = page.open(address, until="main h1, main .problem")
             page.settle()
             self.assertIsNone(tab.evaluate("window.hacked ?? null"), address)
@@ -456,6 +393,7 @@ class Restarts(Ui):
                 expect(tab.get_by_role("link", name="Newest")).to_be_visible()
                 seen = tab.evaluate("performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/jobs?')).map(e => Math.round(e.duration))")
                 print(f"lists of 50 of 10,000 jobs took {seen} ms", file=sys.stderr)
+                self.assertLess(min(seen), 200)   # the least: other programs have the processors
             finally:
                 mine.stop()
 
@@ -472,6 +410,8 @@ def draw(to):
                 box.fill(value)
             tab.get_by_role("button", name="Ask").click()
             tab.get_by_role("img", name="Probabilities").wait_for()
+        if name == "server":
+            tab.get_by_role("img", name=re.compile("^Use of cpu")).wait_for(timeout=60_000)
         tab.wait_for_timeout(400)
         height = min(1500, tab.evaluate("document.documentElement.scrollHeight"))
         tab.set_viewport_size({"width": 1400, "height": max(700, height)})
