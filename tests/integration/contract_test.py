@@ -87,7 +87,7 @@ def curl(contract, method, path, operation, known, content_type=None, body=None,
 
 
 def check_examples(contract, things):
-    """Each call without a body, and each example of a body, is answered with a success that the document names."""
+    """Each call without a body, and each example of a body, is answered with a success, or the way to one, that the document names."""
     ran = 0
     for method, path, operation in contract.operations():
         known = next((names for prefix, names in things.items() if path.startswith(prefix)), {})
@@ -98,8 +98,8 @@ def check_examples(contract, things):
         for number, (kind, value) in enumerate(bodies or [(None, None)]):
             raw = value.encode() if isinstance(value, str) else json.dumps(value).encode() if value is not None else None
             status, answered = curl(contract, method, path, operation, known, kind, raw, number)
-            assert 200 <= status < 300 and str(status) in operation["responses"], (method, path, kind, status, answered)
-            assert answered in contract.resolve(operation["responses"][str(status)])["content"], (method, path, status, answered)
+            assert 200 <= status < 400 and str(status) in operation["responses"], (method, path, kind, status, answered)
+            assert status == 308 or answered in contract.resolve(operation["responses"][str(status)])["content"], (method, path, status, answered)
             ran += 1
     assert ran >= 20, ran
 
