@@ -249,8 +249,8 @@ void rows(CLI::App& app, Options& options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--output", options.output, "What to ask (default predict)")
-      ->check(CLI::IsMember(
-          {"predict", "predict_proba", "decision_function", "score_samples", "contributions", "transform"}))
+      ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "score_samples", "contributions",
+                             "interactions", "transform"}))
       ->type_name("WHAT");
 }
 

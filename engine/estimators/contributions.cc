@@ -39,13 +39,14 @@ std::vector<double> means_of(const AskedCells& asked) {
 }   // namespace
 
 template <class T>
-AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Samples<T>* background) {
-  AskedCells asked{.n_rows = X.n_rows(), .rows = host_values(ctx, X)};
-  if (background) asked.n_background = background->n_rows(), asked.background = host_values(ctx, *background);
+AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Division<T>& division) {
+  AskedCells asked{.n_rows = X.n_rows(), .rows = host_values(ctx, X), .among_pairs = division.among_pairs};
+  if (const Samples<T>* background = division.background)
+    asked.n_background = background->n_rows(), asked.background = host_values(ctx, *background);
   return asked;
 }
-template AskedCells asked_cells(const Context&, const Samples<float>&, const Samples<float>*);
-template AskedCells asked_cells(const Context&, const Samples<double>&, const Samples<double>*);
+template AskedCells asked_cells(const Context&, const Samples<float>&, const Division<float>&);
+template AskedCells asked_cells(const Context&, const Samples<double>&, const Division<double>&);
 
 Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& fitted_means,
                                  const AskedCells& asked) {
@@ -62,13 +63,17 @@ Contributions line_contributions(const schema::ValueMap& attributes, const std::
       expected.size(), n_cols);
   for (std::size_t k = 0; k < n_outputs; ++k)
     for (std::size_t j = 0; j < n_cols; ++j) expected[k] += coef[k * n_cols + j] * means[j];
+  const auto n = static_cast<double>(n_cols);
+  if (asked.among_pairs) require_few_interactions(asked.n_rows, static_cast<double>(n_outputs) * (n * n + 1));
+  const std::size_t apart = asked.among_pairs ? n_cols + 1 : 1;   // from a column's own part to the next one's
+  const std::size_t width = asked.among_pairs ? n_cols * n_cols : n_cols;
   Contributions found{.n_outputs = static_cast<std::int64_t>(n_outputs)};
-  found.values.reserve(rows.size() / n_cols * n_outputs * (n_cols + 1));
+  found.values.resize(rows.size() / n_cols * n_outputs * (width + 1));
+  double* part = found.values.data();
   for (std::size_t row = 0; row < rows.size(); row += n_cols) {
-    for (std::size_t k = 0; k < n_outputs; ++k) {
-      for (std::size_t j = 0; j < n_cols; ++j)
-        found.values.push_back(coef[k * n_cols + j] * (rows[row + j] - means[j]));
-      found.values.push_back(expected[k]);
+    for (std::size_t k = 0; k < n_outputs; ++k, part += width + 1) {
+      for (std::size_t j = 0; j < n_cols; ++j) part[j * apart] = coef[k * n_cols + j] * (rows[row + j] - means[j]);
+      part[width] = expected[k];
     }
   }
   return found;
@@ -119,8 +124,8 @@ std::vector<double> threshold_contributions(const ShapTrees& trees, const std::v
   });
 }
 
-Contributions of_both_classes(const std::vector<double>& second, std::int64_t n_cols) {
-  const auto width = static_cast<std::size_t>(n_cols) + 1;
+Contributions of_both_classes(const std::vector<double>& second, std::int64_t numbers_a_row) {
+  const auto width = static_cast<std::size_t>(numbers_a_row);
   Contributions both{.n_outputs = 2};
   both.values.reserve(2 * second.size());
   for (std::size_t row = 0; row < second.size(); row += width) {

@@ -12,14 +12,23 @@
 
 namespace kedge::engine {
 
-inline constexpr std::string_view kContributions = "contributions";
+inline constexpr std::string_view kContributions = "contributions", kInteractions = "interactions";
 
-// Host: rows x n_outputs x (n_cols + 1), the last of each the answer that is expected without knowing the row. Together
-// they are the probability of a class (forests), its decision function (boosting; of two classes the second one's
-// alone), or the raw value.
+// Host: rows x n_outputs x (n_cols + 1), among pairs rows x n_outputs x (n_cols x n_cols + 1), the last of each the
+// answer that is expected without knowing the row. Together they are the probability of a class (forests), its decision
+// function (boosting; of two classes the second one's alone), or the raw value.
 struct Contributions {
   std::int64_t n_outputs = 1;
   std::vector<double> values;
+};
+
+// How answers are divided. Borrows.
+template <class T>
+struct Division {
+  const Samples<T>* background = nullptr;   // rows that the parts are counted against; null: what is known of the
+                                            // fitted rows
+  bool among_pairs = false;   // interactions: as tree_interactions() in engine/backend/host/tree_shap.h; without a
+                              // background
 };
 
 // An estimator whose answers can be divided among its columns. Beside Estimator.
@@ -27,9 +36,9 @@ template <class T>
 class Contributor {
  public:
   virtual ~Contributor() = default;
-  // background: rows that the contributions are counted against; null: what is known of the fitted rows. On the host.
-  // Errors: kBadData for other columns than were fitted; kCancelled.
-  virtual Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const = 0;
+  // On the host. Errors: kBadData for other columns than were fitted; kInvalidValue for interactions that are more than
+  // kMostInteractions; kCancelled.
+  virtual Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const = 0;
 };
 
 // Trees of a forest, which answer with the mean of their values; n_outputs: classes, of two of them the second one
@@ -39,18 +48,19 @@ void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all
 
 // Host copies.
 template <class T>
-AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Samples<T>* background);
+AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Division<T>& division);
 
 // Of trees whose node i sends a row to the left where its cell in feature[i] is at most threshold[i].
 std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
                                             const AskedCells& asked);
 
 // Of an estimator that is a line (RowTraits): coef (x - mean) of each column; the expected answer is the line's at the
-// means, which are those of the background where there is one. Errors: kBadData where the sizes do not fit each other.
+// means, which are those of the background where there is one. Pairs of columns add nothing: the matrix of interactions
+// is a diagonal. Errors: kBadData where the sizes do not fit each other.
 Contributions line_contributions(const schema::ValueMap& attributes, const std::vector<double>& means,
                                  const AskedCells& asked);
 
-// Contributions to the second of two classes as those to both.
-Contributions of_both_classes(const std::vector<double>& second, std::int64_t n_cols);
+// What is known of the second of two classes, so many numbers for each row, as that of both.
+Contributions of_both_classes(const std::vector<double>& second, std::int64_t numbers_a_row);
 
 }   // namespace kedge::engine

@@ -69,11 +69,12 @@ std::vector<double> compared(const TreeEnsemble& e, std::span<const double> cell
 }   // namespace
 
 std::vector<double> ensemble_contributions(const TreeEnsemble& ensemble, std::span<const double> rows,
-                                           std::span<const double> background, std::int64_t n_rows) {
+                                           std::span<const double> background, std::int64_t n_rows, bool among_pairs) {
   const AskedCells asked{.n_rows = n_rows,
                          .rows = compared(ensemble, rows),
                          .n_background = std::ssize(background) / ensemble.n_cols,
-                         .background = compared(ensemble, background)};
+                         .background = compared(ensemble, background),
+                         .among_pairs = among_pairs};
   return tree_contributions(shap_trees(ensemble), asked, [&](const ShapCells& cells) -> ShapDirections {
     return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
       for (std::int64_t i = begin; i < end; ++i) {

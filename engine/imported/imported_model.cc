@@ -64,7 +64,7 @@ void describe_trees(const TreeEnsemble& trees, schema::ModelInfo& info) {
   if (trees.is_classifier && trees.link != EnsembleLink::kIdentity && trees.link != EnsembleLink::kStep)
     info.outputs.emplace_back("predict_proba");
   if (trees.has_margin()) info.outputs.emplace_back("decision_function");
-  if (trees.has_cover()) info.outputs.emplace_back("contributions");
+  if (trees.has_cover()) info.outputs.insert(info.outputs.end(), {"contributions", "interactions"});
 }
 
 }   // namespace kedge::engine

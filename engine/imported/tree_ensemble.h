@@ -88,9 +88,10 @@ bool is_in_set(const TreeEnsemble& ensemble, std::int32_t set, double category);
 
 // What each column contributes to the margins of rows x n_cols values (row-major, host), by trees that have a cover:
 // as tree_contributions() in engine/backend/host/tree_shap.h, in double. background: values of the same form that they
-// are counted against; empty: none. Errors: as there.
+// are counted against; empty: none. among_pairs: as tree_interactions() there, without a background. Errors: as there.
 std::vector<double> ensemble_contributions(const TreeEnsemble& ensemble, std::span<const double> rows,
-                                           std::span<const double> background, std::int64_t n_rows);
+                                           std::span<const double> background, std::int64_t n_rows,
+                                           bool among_pairs = false);
 
 // Margins, or predictions, of rows x n_cols values (row-major, host), a missing one NaN, as rows x n_outputs
 // numbers; each is a float where the ensemble is_float32. Sums take the trees in order: the bits of the program that

@@ -16,6 +16,7 @@
 #include "engine/core/lent_file.h"
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/contributions.h"
 #include "engine/imported/imported_model.h"
 #include "engine/model/contributions_answer.h"
 #include "engine/model/graph_model.h"
@@ -28,7 +29,7 @@ using schema::ErrorCode;
 
 void archive_trees(StateArchive& archive, const schema::ModelInfo& info, TreeEnsemble& trees) {
   const StateArchive::Scope scope(archive, kTreeEnsemble, static_cast<std::int64_t>(info.columns.size()));
-  trees.state(archive, std::ranges::find(info.outputs, "contributions") != info.outputs.end());
+  trees.state(archive, std::ranges::find(info.outputs, kContributions) != info.outputs.end());
 }
 
 constexpr std::int64_t kHeadBytes = 256;   // of a file, by which it is recognised
@@ -80,7 +81,7 @@ class EnsembleModel final : public StoredModel {
     require(rows.features.size() == info_.columns.size() && rows.values.size() == n_cells, ErrorCode::kInternal,
             "rows of {} columns for a model of {}", rows.features.size(), info_.columns.size());
     std::vector<double> known;   // where a category may be unknown
-    if (output == "contributions") return contributed(rows);
+    if (output == kContributions || output == kInteractions) return contributed(rows, output == kInteractions);
     std::vector<double> numbers = walk_.margins(cells_of(rows, known), rows.n_rows);
     if (output != "decision_function") walk_.to_predictions(numbers);
     ModelAnswer answer = output == "predict" && trees_.is_classifier ? classes_of(numbers, rows.n_rows)
@@ -117,7 +118,7 @@ class EnsembleModel final : public StoredModel {
     return known.empty() ? std::span<const double>(rows.values) : std::span<const double>(known);
   }
 
-  ModelAnswer contributed(const ModelRows& rows) const {
+  ModelAnswer contributed(const ModelRows& rows, bool among_pairs) const {
     std::vector<std::string> columns, outputs;
     for (const schema::ModelColumn& column : info_.columns) columns.push_back(column.name);
     for (std::int32_t k = 0; k < trees_.n_outputs; ++k)
@@ -127,7 +128,8 @@ class EnsembleModel final : public StoredModel {
     std::span<const double> background;
     if (rows.background) of_background([&] { background = cells_of(*rows.background, known_background); });
     ModelAnswer answer = contributions_answer(
-        ensemble_contributions(trees_, cells_of(rows, known), background, rows.n_rows), columns, outputs);
+        ensemble_contributions(trees_, cells_of(rows, known), background, rows.n_rows, among_pairs), columns, outputs,
+        among_pairs);
     answer.n_rows = rows.n_rows;
     return answer;
   }

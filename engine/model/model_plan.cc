@@ -81,6 +81,9 @@ std::int64_t outputs_per_row(const ModelQuestion& question, const StepsAtWork& s
   const auto n_classes = static_cast<std::int64_t>(question.model.classes.size());
   if (question.output == "transform") return steps.width;
   if (question.output == kContributions) return std::max<std::int64_t>(1, n_classes) * (steps.width + 1);
+  if (question.output == kInteractions)   // saturated, for none of so many are answered
+    return std::max<std::int64_t>(1, n_classes) *
+           (std::min(kMostInteractions, bytes_of(steps.width, steps.width, 1)) + 1);
   if (question.output == "predict_proba")   // of classes, or of the components of a mixture
     return std::max({std::int64_t{1}, n_classes, memory::integer(question.model.pipeline.back(), "n_components")});
   return question.output == "decision_function" && n_classes > 2 ? n_classes : 1;
@@ -149,7 +152,7 @@ MemoryPlan plan_answer(const ModelQuestion& question) {
                     (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + kNumberText) +
                     (has_names ? bytes_of(n, outputs, of_class_name(question.model)) : 0);
   // Contributions copy the trees into the order of their walk, and the cells twice.
-  if (question.output == kContributions)
+  if (question.output == kContributions || question.output == kInteractions)
     plan.peak_bytes += 2 * question.mapped_bytes + bytes_of(tile.rows, steps.width, 16);
   plan.step = question.model.pipeline.empty() ? "model" : question.model.pipeline[steps.step].estimator;
   plan.where = "task";
@@ -160,6 +163,7 @@ ModelAnswer answer_in_tiles(const Context& ctx, StoredModel& model, std::int64_t
                             std::string_view output, const RowsOf& rows) {
   ModelAnswer all = model.answer(ctx, rows(0, std::min(tile, n_rows)), output);
   if (all.n_rows == n_rows) return all;
+  if (output == kInteractions) require_few_interactions(n_rows, static_cast<double>(all.n_cols));
   ModelAnswer answer;
   append(std::move(all), n_rows, answer);
   while (answer.n_rows < n_rows) {

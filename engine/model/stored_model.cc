@@ -32,6 +32,10 @@ std::vector<StepTraits> traits_of_all(const std::vector<schema::Step>& steps) {
 
 constexpr const char* kColumnMeans = "column_means";
 
+void add_contributions(std::vector<std::string>& outputs) {
+  outputs.insert(outputs.end(), {std::string(kContributions), std::string(kInteractions)});
+}
+
 void require_model(bool ok, const char* problem) { require(ok, ErrorCode::kModelCorrupt, "model: {}", problem); }
 
 // What the description says must fit itself, before any of it is used.
@@ -81,7 +85,7 @@ class TypedModel final : public StoredModel {
 
   ModelAnswer answer(const Context& ctx, const ModelRows& rows, std::string_view output) override {
     std::vector<std::string> outputs = outputs_of(info_.pipeline);
-    if (!column_means_.empty()) outputs.emplace_back(kContributions);
+    if (!column_means_.empty()) add_contributions(outputs);
     if (std::find(outputs.begin(), outputs.end(), output) == outputs.end()) {
       throw Error(ErrorCode::kInvalidValue,
                   fmt::format("output is '{}', this model has {}", output, outputs.empty() ? "none" : fmt::format("{}", fmt::join(outputs, ", "))),
@@ -91,7 +95,8 @@ class TypedModel final : public StoredModel {
     const Samples<T> last = transformed(ctx, rows, chain_.size() - (is_transform ? 0 : 1));
     ModelAnswer answer = is_transform               ? values_of(ctx, last)
                          : output == "predict"      ? predicted(ctx, last)
-                         : output == kContributions ? contributed(ctx, last, rows.background.get())
+                         : output == kContributions ? contributed(ctx, last, rows.background.get(), false)
+                         : output == kInteractions  ? contributed(ctx, last, nullptr, true)
                                                     : scored(ctx, last, output);
     answer.n_rows = rows.n_rows;
     return answer;
@@ -182,20 +187,20 @@ class TypedModel final : public StoredModel {
   }
 
   // Of the columns that the last step reads.
-  ModelAnswer contributed(const Context& ctx, const Samples<T>& X, const ModelRows* background) {
+  ModelAnswer contributed(const Context& ctx, const Samples<T>& X, const ModelRows* background, bool among_pairs) {
     std::optional<Samples<T>> against;
     if (background) of_background([&] { against = transformed(ctx, *background, chain_.size() - 1); });
-    const Samples<T>* const known = against ? &*against : nullptr;
+    const Division<T> division{.background = against ? &*against : nullptr, .among_pairs = among_pairs};
     const auto* contributor = dynamic_cast<const Contributor<T>*>(&last_step());
-    Contributions found = contributor
-                              ? contributor->contributions(ctx, X, known)
-                              : line_contributions(last_step().attributes(), column_means_, asked_cells(ctx, X, known));
+    Contributions found =
+        contributor ? contributor->contributions(ctx, X, division)
+                    : line_contributions(last_step().attributes(), column_means_, asked_cells(ctx, X, division));
     require(found.n_outputs == 1 || found.n_outputs == std::ssize(info_.classes), ErrorCode::kModelCorrupt,
             "model: it has {} outputs for {} classes", found.n_outputs, info_.classes.size());
     std::vector<std::string> columns, outputs{""};
     for (const Feature& feature : features_of(*X.table)) columns.push_back(feature.name);
     if (found.n_outputs > 1) outputs = info_.classes;
-    return contributions_answer(std::move(found.values), columns, outputs);
+    return contributions_answer(std::move(found.values), columns, outputs, among_pairs);
   }
 
   ModelAnswer scored(const Context& ctx, const Samples<T>& X, std::string_view output) const {
@@ -239,7 +244,7 @@ std::vector<std::string> outputs_of(const std::vector<schema::Step>& pipeline) {
   if (last.has_decision) outputs.emplace_back("decision_function");
   outputs.insert(outputs.end(), last.row_outputs.begin(), last.row_outputs.end());
   const auto made = find_estimator(pipeline.back().estimator)->make_f64(pipeline.back().params);
-  if (dynamic_cast<const Contributor<double>*>(made.get())) outputs.emplace_back(kContributions);
+  if (dynamic_cast<const Contributor<double>*>(made.get())) add_contributions(outputs);
   if (last.transforms) outputs.emplace_back("transform");
   return outputs;
 }
@@ -269,7 +274,7 @@ std::string save_model(const Context& ctx, const std::filesystem::path& path, co
                        Chain<T>& chain, ModelExtras extras, schema::ModelInfo& info, std::size_t keep) {
   info.pipeline = pipeline, info.outputs = outputs_of(pipeline);
   std::vector<double>& column_means = extras.column_means;
-  if (!column_means.empty()) info.outputs.emplace_back(kContributions);
+  if (!column_means.empty()) add_contributions(info.outputs);
   ModelFileWriter writer(path, keep);
   StateArchive archive(ctx, writer, class_count(info));
   chain.state(archive);

@@ -192,8 +192,8 @@ awaitable<Response> upload_model(const Api& api, Request request) {
 awaitable<Response> predict_rows(const Api& api, Request request) {
   check_query(request, {"output"});
   std::string output(request.query_value("output").value_or("predict"));
-  constexpr std::array<std::string_view, 5> kOutputs{"predict", "predict_proba", "decision_function", "score_samples",
-                                                     "contributions"};
+  constexpr std::array<std::string_view, 6> kOutputs{"predict",       "predict_proba", "decision_function",
+                                                     "score_samples", "contributions", "interactions"};
   if (std::ranges::find(kOutputs, output) == kOutputs.end())
     throw Error(ErrorCode::kInvalidValue,
                 fmt::format("output is '{}', must be one of {}", output, fmt::join(kOutputs, ", ")), "output");

@@ -443,7 +443,7 @@ std::vector<TensorForm> outputs_of(const schema::ModelInfo& model, bool is_regre
       if (!model.targets.empty()) form.shape.push_back(std::ssize(model.targets));
     } else if (output == "predict_proba") {
       form.shape.push_back(n_classes > 0 ? n_classes : -1);
-    } else if (output == "contributions") {
+    } else if (output == "contributions" || output == "interactions") {
       form.shape.push_back(-1);
     } else if (output == "transform") {
       form.shape.push_back(-1);

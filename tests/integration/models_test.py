@@ -49,7 +49,7 @@ class StoredModels(unittest.TestCase):
 
     def test_a_fit_stores_a_model_that_answers(self):
         model = self.fitted()
-        self.assertEqual(self.info(model)["outputs"], ["predict", "predict_proba", "decision_function", "contributions"])
+        self.assertEqual(self.info(model)["outputs"], ["predict", "predict_proba", "decision_function", "contributions", "interactions"])
         reply = self.ask(model, self.rows(model))
         self.assertEqual(reply.status, 200, reply.body)
         answer = reply.body.decode().split()
@@ -116,7 +116,7 @@ class StoredModels(unittest.TestCase):
     def test_models_of_other_programs_become_stored_models(self):
         for name in ("xgb_categories.json", "xgb_categories.ubj", "lgb_categories.txt"):
             model = self.pushed(name)
-            self.assertEqual(model["outputs"], ["predict", "predict_proba", "decision_function", "contributions"])
+            self.assertEqual(model["outputs"], ["predict", "predict_proba", "decision_function", "contributions", "interactions"])
             said = json.loads((IMPORTED / (name.split(".")[0] + ".answers.json")).read_text())
             body = {"columns": said["columns"], "rows": said["rows"]}
             answer = self.ask(model["id"], body, {"Accept": "application/json"}, "?output=decision_function").json()["values"]
@@ -185,6 +185,29 @@ class StoredModels(unittest.TestCase):
             body = {**rows, "background": [[1.0, 2.0]] if output == "contributions" else rows["rows"]}
             reply = self.ask(model, body, {"Accept": "application/json"}, f"?output={output}")
             self.assertEqual((reply.status, reply.json()["where"]), (400 if output == "predict" else 422, "background"), reply.body)
+
+    def test_interactions_add_up_to_the_contributions(self):
+        rows = {"rows": [[5.1, 3.5, 1.4, 0.2], [6.3, 3.3, 6.0, 2.5]]}
+        for step in (("RandomForestClassifier", {"n_estimators": 10}), "LogisticRegression"):
+            model = self.fitted(("StandardScaler", step))
+            said = {output: self.ask(model, rows, {"Accept": "application/json"}, f"?output={output}").json() for output in ("contributions", "interactions")}
+            columns = [column["name"] for column in self.info(model)["columns"]]
+            self.assertEqual(said["interactions"]["columns"][:17], [f"setosa:{one}*{other}" for one in columns for other in columns] + ["setosa:expected_value"])
+            for pairs, parts in zip(said["interactions"]["values"], said["contributions"]["values"], strict=True):
+                self.assertEqual(len(pairs), 3 * 17)
+                for k in range(3):
+                    matrix = [pairs[17 * k + 4 * i:17 * k + 4 * i + 4] for i in range(4)]
+                    self.assertEqual(matrix, [list(column) for column in zip(*matrix, strict=True)])
+                    for row, part in zip(matrix, parts[5 * k:5 * k + 4], strict=True):
+                        self.assertAlmostEqual(sum(row), part, places=12)
+                    self.assertEqual(pairs[17 * k + 16], parts[5 * k + 4])
+            through_v2 = self.server.call("POST", f"/v2/models/{model}/infer", json.dumps(
+                {"inputs": [{"name": "input", "shape": [2, 4], "datatype": "FP64", "data": rows["rows"]}], "outputs": [{"name": "interactions"}]}).encode()).json()
+            self.assertEqual(through_v2["outputs"][0]["data"], sum(said["interactions"]["values"], []))
+        csv = "a,b,c,d\n" + "1,2,3,4\n" * 200_000
+        reply = self.ask(model, csv.replace("a,b,c,d", ",".join(columns)).encode(), query="?output=interactions")
+        self.assertEqual((reply.status, reply.json()["where"]), (400, "rows"), reply.body[:300])
+        self.assertEqual(reply.json()["detail"], "interactions of 200000 rows are 10200000 numbers, 51 each, at most 8000000 are answered at once")
 
     def test_contributions_of_pushed_models_are_those_of_the_trainer(self):
         wanted = json.loads((IMPORTED / "contributions.json").read_text())

@@ -122,6 +122,10 @@ class Data(WithServer):
         self.assertEqual((parts.values.shape, parts.expected.shape, parts.outputs), ((2, 3, 4), (3,), ["setosa", "versicolor", "virginica"]))
         self.assertEqual(parts.columns, [column["name"] for column in model.info()["columns"]])
         np.testing.assert_allclose(parts.values.sum(axis=2) + parts.expected, decision, rtol=1e-10)
+        pairs = model.interactions(np.array(rows))
+        self.assertEqual((pairs.columns, pairs.outputs, pairs.values.shape), (parts.columns, parts.outputs, (2, 3, 4, 4)))
+        np.testing.assert_array_equal(pairs.values.sum(axis=3), parts.values)   # of a line they are a diagonal
+        np.testing.assert_array_equal(pairs.expected, parts.expected)
         self.raises("BAD_DATA", "", model.predict, [[1.0]])
         names = [name for name, _ in model.members()]
         self.assertEqual(names.count("n_features"), 2)
@@ -138,6 +142,11 @@ class Data(WithServer):
         parts = forest.contributions(np.zeros((3, 5)))
         self.assertEqual((parts.values.shape, parts.outputs, parts.columns), ((3, 5), [], list("abcde")))
         np.testing.assert_allclose(parts.values.sum(axis=1) + parts.expected, forest.predict(np.zeros((3, 5))), rtol=1e-5)
+        pairs = forest.interactions(np.zeros((3, 5)))
+        self.assertEqual((pairs.values.shape, pairs.outputs, pairs.columns), ((3, 5, 5), [], list("abcde")))
+        np.testing.assert_allclose(pairs.values.sum(axis=2), parts.values, atol=1e-12)
+        np.testing.assert_array_equal(pairs.values, pairs.values.transpose(0, 2, 1))
+        self.assertGreater(np.abs(pairs.values[0] - np.diag(np.diag(pairs.values[0]))).max(), 0)
         against = np.array([[0.0, 1, 2, 3, 4], [4.0, 3, 2, 1, np.nan]])
         parts = forest.contributions(np.zeros((3, 5)), against)
         np.testing.assert_allclose(parts.values.sum(axis=1) + parts.expected, forest.predict(np.zeros((3, 5))), rtol=1e-5)

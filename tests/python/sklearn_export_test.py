@@ -126,6 +126,8 @@ class Export(WithServer):
         forest = RandomForestRegressor(5, random_state=0).fit(self.X, self.y.astype(float))
         found = self.stored(forest).contributions(self.X)
         np.testing.assert_allclose(found.values.sum(axis=1) + found.expected, forest.predict(self.X), rtol=ITERATIVE, atol=ITERATIVE)
+        pairs = self.stored(forest).interactions(self.X)
+        np.testing.assert_allclose(pairs.values.sum(axis=2), found.values, rtol=ITERATIVE, atol=ITERATIVE)
 
     def refused(self, reason, model):
         with self.assertRaises(kedge.KedgeError) as caught:

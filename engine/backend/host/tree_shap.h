@@ -56,6 +56,18 @@ using ShapDirections =
 // ensembles", 2018; Yu, Bifet, Read, Xu, "Linear TreeShap", NeurIPS 2022.
 std::vector<double> tree_contributions(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions);
 
+// Numbers of interactions that are answered at once, because they grow with the square of the columns: 61 MiB.
+inline constexpr std::int64_t kMostInteractions = 8'000'000;
+// Errors: kInvalidValue, at "rows", with the numbers.
+void require_few_interactions(std::int64_t n_rows, double numbers_a_row);
+
+// The same, divided among pairs of columns: n_rows x n_outputs x (n_cols x n_cols + 1), the last of each the expected
+// answer. The matrix is symmetric. Off its diagonal is half of the pair's Shapley interaction index, on it what is left
+// of the column's contribution, so that a row of it adds up to that. Exact as above.
+// O(rows * nodes * depth * columns on a path / 2). Errors: kInvalidValue for more than kMostInteractions; as above.
+// Source: Lundberg, Erion, Lee, as above.
+std::vector<double> tree_interactions(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions);
+
 // Rows that contributions are counted against. At least one.
 struct ShapBackground {
   std::int64_t n_rows = 0;
@@ -77,6 +89,7 @@ struct AskedCells {
   std::vector<double> rows;
   std::int64_t n_background = 0;   // 0: path-dependent
   std::vector<double> background = {};
+  bool among_pairs = false;   // interactions; without a background
 };
 // directions_of(cells) gives where rows of these cells go.
 using DirectionsOf = std::function<ShapDirections(const ShapCells& cells)>;

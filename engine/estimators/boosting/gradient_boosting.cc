@@ -162,14 +162,14 @@ void GradientBoostingRegressor<T>::state(StateArchive& archive) {
 
 template <class T>
 Contributions GradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X,
-                                                           const Samples<T>* background) const {
-  return model_.contributions(ctx, kClassifier, X, background);
+                                                           const Division<T>& division) const {
+  return model_.contributions(ctx, kClassifier, X, division);
 }
 
 template <class T>
 Contributions GradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X,
-                                                          const Samples<T>* background) const {
-  return model_.contributions(ctx, kRegressor, X, background);
+                                                          const Division<T>& division) const {
+  return model_.contributions(ctx, kRegressor, X, division);
 }
 
 template class GradientBoostingClassifier<float>;

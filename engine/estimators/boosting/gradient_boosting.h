@@ -28,7 +28,7 @@ class GradientBoostingClassifier final : public Classifier<T>, public Contributo
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
@@ -51,7 +51,7 @@ class GradientBoostingRegressor final : public Regressor<T>, public Contributor<
   bool takes_weights() const override { return true; }
   bool squares_target() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override;
   schema::ValueMap attributes() const override { return model_.attributes(); }
   void state(StateArchive& archive) override;
 

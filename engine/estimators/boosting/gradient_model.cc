@@ -241,7 +241,7 @@ std::vector<double> GradientModel<T>::raw(const Context& ctx, const char* owner,
 
 template <class T>
 Contributions GradientModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
-                                              const Samples<T>* background) const {
+                                              const Division<T>& division) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(n_features_));
   ShapTrees trees{.n_cols = n_features_,
                   .n_outputs = static_cast<std::int32_t>(forests_.size()),
@@ -253,7 +253,7 @@ Contributions GradientModel<T>::contributions(const Context& ctx, const char* ow
     threshold.insert(threshold.end(), forests_[k].threshold.begin(), forests_[k].threshold.end());
   }
   return {.n_outputs = trees.n_outputs,
-          .values = threshold_contributions(trees, threshold, asked_cells(ctx, X, background))};
+          .values = threshold_contributions(trees, threshold, asked_cells(ctx, X, division))};
 }
 
 template <class T>

@@ -34,7 +34,7 @@ class GradientModel {
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
   // To the raw predictions, as Contributor.
   Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
-                              const Samples<T>* background) const;
+                              const Division<T>& division) const;
   const StageLoss& loss() const { return loss_; }
   schema::ValueMap attributes() const;
   // `loss` says what was fitted; its delta is stored.

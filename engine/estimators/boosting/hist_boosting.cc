@@ -208,14 +208,14 @@ void HistGradientBoostingRegressor<T>::state(StateArchive& archive) {
 
 template <class T>
 Contributions HistGradientBoostingClassifier<T>::contributions(const Context& ctx, const Samples<T>& X,
-                                                               const Samples<T>* background) const {
-  return model_.contributions(ctx, kClassifier, X, background);
+                                                               const Division<T>& division) const {
+  return model_.contributions(ctx, kClassifier, X, division);
 }
 
 template <class T>
 Contributions HistGradientBoostingRegressor<T>::contributions(const Context& ctx, const Samples<T>& X,
-                                                              const Samples<T>* background) const {
-  return model_.contributions(ctx, kRegressor, X, background);
+                                                              const Division<T>& division) const {
+  return model_.contributions(ctx, kRegressor, X, division);
 }
 
 template class HistGradientBoostingClassifier<float>;

@@ -31,7 +31,7 @@ class HistGradientBoostingClassifier final : public Classifier<T>, public Contri
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   bool has_decision() const override { return true; }
   void decision_function(const Context& ctx, const Samples<T>& X, MatrixView<double> decision) const override;
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 
@@ -54,7 +54,7 @@ class HistGradientBoostingRegressor final : public Regressor<T>, public Contribu
   bool accepts_nan() const override { return true; }
   bool accepts_categories() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 

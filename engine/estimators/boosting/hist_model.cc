@@ -256,10 +256,11 @@ std::vector<double> HistModel<T>::cells_of(const Context& ctx, const char* owner
 
 template <class T>
 Contributions HistModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
-                                          const Samples<T>* background) const {
+                                          const Division<T>& division) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_.n_cols));
-  AskedCells asked{.n_rows = X.n_rows(), .rows = cells_of(ctx, owner, X)};
-  if (background) asked.n_background = background->n_rows(), asked.background = cells_of(ctx, owner, *background);
+  AskedCells asked{.n_rows = X.n_rows(), .rows = cells_of(ctx, owner, X), .among_pairs = division.among_pairs};
+  if (const Samples<T>* background = division.background)
+    asked.n_background = background->n_rows(), asked.background = cells_of(ctx, owner, *background);
   ShapTrees trees{.n_cols = forest_.n_cols,
                   .n_outputs = forest_.n_outputs,
                   .tree_offset = forest_.tree_offset,

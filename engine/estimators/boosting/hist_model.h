@@ -35,7 +35,7 @@ class HistModel {
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
   // To the raw predictions, as Contributor.
   Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
-                              const Samples<T>* background) const;
+                              const Division<T>& division) const;
   void append_attributes(schema::ValueMap& map) const;
   void state(StateArchive& archive, std::int32_t max_outputs);
   std::int32_t n_outputs() const { return forest_.n_outputs; }

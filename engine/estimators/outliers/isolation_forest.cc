@@ -131,9 +131,9 @@ Matrix<double> IsolationForest<T>::scores(const Context& ctx, const Samples<T>& 
 
 template <class T>
 Contributions IsolationForest<T>::contributions(const Context& ctx, const Samples<T>& X,
-                                                const Samples<T>* background) const {
+                                                const Division<T>& division) const {
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return {.values = threshold_contributions(shap_trees(forest_), forest_.threshold, asked_cells(ctx, X, background))};
+  return {.values = threshold_contributions(shap_trees(forest_), forest_.threshold, asked_cells(ctx, X, division))};
 }
 
 template <class T>

@@ -33,7 +33,7 @@ class IsolationForest final : public OutlierDetector<T>, public Contributor<T> {
   bool takes_weights() const override { return true; }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   // To the mean path length, from which a score is made; short paths make outliers.
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override;
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override;
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
 

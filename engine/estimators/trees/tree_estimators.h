@@ -25,8 +25,8 @@ class TreeClassifier : public Classifier<T>, public Contributor<T> {
   bool reads_bins() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override {
-    return model_.contributions(ctx, owner_, X, background);
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override {
+    return model_.contributions(ctx, owner_, X, division);
   }
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;
@@ -55,8 +55,8 @@ class TreeRegressor : public Regressor<T>, public Contributor<T> {
   bool takes_weights() const override { return true; }
   bool reads_bins() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
-  Contributions contributions(const Context& ctx, const Samples<T>& X, const Samples<T>* background) const override {
-    return model_.contributions(ctx, owner_, X, background);
+  Contributions contributions(const Context& ctx, const Samples<T>& X, const Division<T>& division) const override {
+    return model_.contributions(ctx, owner_, X, division);
   }
   schema::ValueMap attributes() const override;
   void state(StateArchive& archive) override;

@@ -181,11 +181,11 @@ void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<
 
 template <class T>
 Contributions TreeModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
-                                          const Samples<T>* background) const {
+                                          const Division<T>& division) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
   const ShapTrees trees = shap_trees(*forest_);
-  std::vector<double> values = threshold_contributions(trees, forest_->threshold, asked_cells(ctx, X, background));
-  if (forest_->n_classes == 2) return of_both_classes(values, forest_->n_cols);
+  std::vector<double> values = threshold_contributions(trees, forest_->threshold, asked_cells(ctx, X, division));
+  if (forest_->n_classes == 2 && X.n_rows() > 0) return of_both_classes(values, std::ssize(values) / X.n_rows());
   return {.n_outputs = trees.n_outputs, .values = std::move(values)};
 }
 

@@ -36,7 +36,7 @@ class TreeModel {
   void predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const;
   // As Contributor; of classes the shares of each.
   Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
-                              const Samples<T>* background) const;
+                              const Division<T>& division) const;
   // The forest alone: loaded, it reads rows by their values.
   void state(StateArchive& archive, std::int32_t n_classes);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""shap.TreeExplainer (path-dependent, for XGBoost that is its own pred_contribs; then against 100 background rows) beside Kedge's contributions of the same
-trees, in turns: seconds, and whether the numbers are equal.
+"""shap.TreeExplainer (path-dependent, for XGBoost that is its own pred_contribs; then against 100 background rows; then interactions of fewer rows) beside Kedge's
+contributions of the same trees, in turns: seconds, and whether the numbers are equal.
 
 needs: pip install shap xgboost-cpu scikit-learn; the target kedge_contributions_bench (-DKEDGE_BENCH=ON)
 run:   python tests/bench/serving/contributions.py build/release/bin/kedge_contributions_bench [ROWS_OF_FOREST]"""
@@ -37,10 +37,10 @@ def write(forest, path):
         np.concatenate([tree.weighted_n_node_samples for tree in trees]).tofile(file)
 
 
-def compare(name, program, folder, model_file, rows, explain, rounds, background=None):
-    """explain(rows): rows x (columns, expected value). Prints medians."""
+def compare(name, program, folder, model_file, rows, explain, rounds, background=None, pairs=False):
+    """explain(rows): rows x (columns, expected value); of pairs rows x (columns * columns, expected value). Prints medians."""
     np.save(folder / "rows.npy", rows.astype(np.float64))
-    against = []
+    against = ["pairs"] if pairs else []
     if background is not None:
         np.save(folder / "background.npy", background.astype(np.float64))
         against = [folder / "background.npy"]
@@ -79,6 +79,19 @@ def main():
 
         nodes = sum(one.tree_.node_count for one in forest.estimators_)
         compare(f"forest of 100 trees, {nodes} nodes", program, folder, folder / "forest", rows[:n], explained(shap.TreeExplainer(forest)), 1)
+
+        def interacting(rows):
+            values = model.get_booster().predict(xgb.DMatrix(rows), pred_interactions=True)   # columns and a bias, twice
+            return np.hstack([values[:, :-1, :-1].reshape(len(rows), -1), values[:, -1, -1:]])
+
+        compare("XGBoost, interactions", program, folder, folder / "x.ubj", rows[:n], interacting, ROUNDS, pairs=True)
+        explainer = shap.TreeExplainer(forest)
+
+        def interacting_forest(rows):
+            values = np.asarray(explainer.shap_interaction_values(rows))[..., 1]
+            return np.hstack([values.reshape(len(rows), -1), np.full((len(rows), 1), np.ravel(explainer.expected_value)[-1])])
+
+        compare("forest, interactions", program, folder, folder / "forest", rows[:max(2, n // 50)], interacting_forest, 1, pairs=True)
         background = X[:100]
         masker = shap.maskers.Independent(background, max_samples=len(background))
         for label, file, one in (("XGBoost", "x.ubj", model), ("forest", "forest", forest)):

@@ -1,6 +1,6 @@
 // Contributions of trees to their answers for the rows of an NPY file: contributions_bench MODEL ROWS.npy ANSWERS.f64
-// [BACKGROUND.npy]. MODEL is a file of XGBoost or LightGBM, or a forest that contributions.py has written. Writes the
-// contributions, and prints the best of some runs as JSON.
+// [BACKGROUND.npy | pairs]. MODEL is a file of XGBoost or LightGBM, or a forest that contributions.py has written.
+// Writes the contributions, of pairs the interactions, and prints the best of some runs as JSON.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -61,18 +61,23 @@ double best_seconds(int runs, const Work& work) {
 int main(int argc, char** argv) {
   if (argc != 4 && argc != 5) return 2;
   const std::string file = content_of(argv[1]);
+  const bool among_pairs = argc == 5 && std::string_view(argv[4]) == "pairs";
   const NpyArray rows = read_npy(content_of(argv[2])),
-                 background = argc == 5 ? read_npy(content_of(argv[4])) : NpyArray();
+                 background = argc == 5 && !among_pairs ? read_npy(content_of(argv[4])) : NpyArray();
   std::vector<double> answers;
   double seconds = 0;
   if (is_foreign_model(file)) {
     const ImportedModel model = import_model(file);
-    seconds = best_seconds(
-        3, [&] { answers = ensemble_contributions(model.trees, rows.values, background.values, rows.rows); });
+    seconds = best_seconds(3, [&] {
+      answers = ensemble_contributions(model.trees, rows.values, background.values, rows.rows, among_pairs);
+    });
   } else {
     const Forest forest = forest_of(file);
-    const AskedCells asked{
-        .n_rows = rows.rows, .rows = rows.values, .n_background = background.rows, .background = background.values};
+    const AskedCells asked{.n_rows = rows.rows,
+                           .rows = rows.values,
+                           .n_background = background.rows,
+                           .background = background.values,
+                           .among_pairs = among_pairs};
     seconds = best_seconds(3, [&] { answers = threshold_contributions(shap_trees(forest), forest.threshold, asked); });
   }
   std::ofstream(argv[3], std::ios::binary)

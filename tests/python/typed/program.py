@@ -36,6 +36,8 @@ def own_data(session: kedge.Session) -> int:
     model: kedge.Model = session.submit(data.select(columns=["x0", "x1"]), [LogisticRegression()], kedge.fit()).model()
     answers = model.predict(X[:3])
     print(model.contributions(X[:3]).columns, model.contributions(X[:3], background=X[3:9]).expected)
+    pairs: kedge.Interactions = model.interactions(X[:3])
+    print(pairs.values.shape, pairs.columns)
     members = dict(model.members())
     return int(answers.shape[0]) + len(members)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .local import server as server
     from .machines import machine as machine
     from .mapping import Mapped as Mapped, map_jobs as map_jobs
-    from .model import Contributions as Contributions, Model as Model, export as export
+    from .model import Contributions as Contributions, Interactions as Interactions, Model as Model, export as export
     from .session import Session as Session, connect as connect
     from .tasks import (Task as Task, cross_validate as cross_validate, fit as fit, fit_score as fit_score, grid_search as grid_search,
                         halving_grid_search as halving_grid_search, learning_curve as learning_curve, partial_dependence as partial_dependence,
@@ -42,7 +42,7 @@ else:
         "local": "server",
         "machines": "machine",
         "mapping": "Mapped map_jobs",
-        "model": "Contributions Model export",
+        "model": "Contributions Interactions Model export",
         "session": "Session connect",
         "tasks": "Task cross_validate fit fit_score grid_search halving_grid_search learning_curve partial_dependence permutation_importance "
                  "permutation_test_score predict randomized_search transform validation_curve"}

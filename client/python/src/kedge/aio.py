@@ -131,6 +131,9 @@ class Model:
     async def contributions(self, X: Any, background: Any = None) -> Any:
         return await _on_thread(self._model.contributions, X, background)
 
+    async def interactions(self, X: Any) -> Any:
+        return await _on_thread(self._model.interactions, X)
+
     async def transform(self, X: Any) -> Any:
         return await _on_thread(self._model.transform, X)
 

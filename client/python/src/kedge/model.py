@@ -35,6 +35,14 @@ class Contributions(NamedTuple):
     outputs: list[str]               # classes; empty of one output
 
 
+class Interactions(NamedTuple):
+    """What each pair of columns adds to the answer of a row. The matrices are symmetric, and a row of one adds up to the contribution of its column."""
+    values: np.ndarray[Any, Any]     # (rows, columns, columns), of several outputs (rows, outputs, columns, columns)
+    expected: np.ndarray[Any, Any]   # as of Contributions, like what follows
+    columns: list[str]
+    outputs: list[str]
+
+
 class Model:
     """A handle to a stored model."""
 
@@ -58,24 +66,24 @@ class Model:
 
     def predict(self, X: Any, output: str = "predict") -> np.ndarray[Any, Any]:
         """Of rows: an array or list of lists (columns by position), a list of dicts or a data frame (columns by name). output: predict (shape (n,), of several targets
-        (n, targets); classes by name), predict_proba, decision_function, score_samples or contributions. Raises KedgeError, which names the column and row."""
+        (n, targets); classes by name), predict_proba, decision_function, score_samples, contributions or interactions. Raises KedgeError, which names the column and row."""
         return self._ask("/predict?" + urlencode({"output": output}), X)
 
     def contributions(self, X: Any, background: Any = None) -> Contributions:
         """What each column that the last step reads contributes to the answers of rows (as predict() takes them): Shapley values of trees, as
         shap.TreeExplainer(feature_perturbation="tree_path_dependent") has them. background: 1 to 1,000 rows in one of the same forms, that the contributions are
         counted against, as with feature_perturbation="interventional". Raises KedgeError for a model that has none, or a background that does not fit."""
-        import numpy as np
         path = "/predict?output=contributions"
-        answer = self._answer(path, X) if background is None else self._asked(path, {"rows": _list_of_rows(X), "background": _list_of_rows(background)})
-        values, names = np.asarray(answer["values"], float), answer["columns"]
-        if names[-1] == EXPECTED:
-            return Contributions(values[:, :-1], values[0, -1], names[:-1], [])
-        width = 1 + next(i for i, name in enumerate(names) if name.endswith(":" + EXPECTED))
-        outputs = [name.removesuffix(":" + EXPECTED) for name in names[width - 1::width]]
-        values = values.reshape(len(values), len(outputs), width)
-        columns = [name.removeprefix(outputs[0] + ":") for name in names[:width - 1]]
-        return Contributions(values[:, :, :-1], values[0, :, -1], columns, outputs)
+        return _parts(self._answer(path, X) if background is None else self._asked(path, {"rows": _list_of_rows(X), "background": _list_of_rows(background)}))
+
+    def interactions(self, X: Any) -> Interactions:
+        """How the contributions of each column that the last step reads divide among pairs of columns: Shapley interaction values of trees, as
+        shap.TreeExplainer(model).shap_interaction_values() has them. Off the diagonal of a matrix is half of what the two columns add together, on it what
+        the column adds by itself. Raises KedgeError for a model that has none, and for more than 8,000,000 numbers (rows * outputs * columns ** 2)."""
+        parts = _parts(self._answer("/predict?output=interactions", X))
+        n = math.isqrt(len(parts.columns))
+        columns = [name[:len(name) // 2] for name in parts.columns[::n + 1]]   # of "x*x"
+        return Interactions(parts.values.reshape(*parts.values.shape[:-1], n, n), parts.expected, columns, parts.outputs)
 
     def transform(self, X: Any) -> np.ndarray[Any, Any]:
         """The rows as the model's transformers transform them."""
@@ -194,6 +202,19 @@ def _array_in(content: bytes, place: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
     if dtype.hasobject or is_by_column and len(shape) > 1:
         raise KedgeError("MODEL_CORRUPT", f"'{place.filename}' of the open form is no array by rows of numbers", place.filename)
     return np.frombuffer(bytes_, dtype, math.prod(shape), head.tell()).reshape(shape).copy()   # at an address as numpy wants it
+
+
+def _parts(answer: dict[str, Any]) -> Contributions:
+    """Of one output or several, by the names of an answer's columns."""
+    import numpy as np
+    values, names = np.asarray(answer["values"], float), answer["columns"]
+    if names[-1] == EXPECTED:
+        return Contributions(values[:, :-1], values[0, -1], names[:-1], [])
+    width = 1 + next(i for i, name in enumerate(names) if name.endswith(":" + EXPECTED))
+    outputs = [name.removesuffix(":" + EXPECTED) for name in names[width - 1::width]]
+    values = values.reshape(len(values), len(outputs), width)
+    columns = [name.removeprefix(outputs[0] + ":") for name in names[:width - 1]]
+    return Contributions(values[:, :, :-1], values[0, :, -1], columns, outputs)
 
 
 def _list_of_rows(X: Any) -> list[Any]:
