@@ -252,6 +252,10 @@ void rows(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"predict", "predict_proba", "decision_function", "score_samples", "contributions",
                              "interactions", "transform"}))
       ->type_name("WHAT");
+  app.add_option("--background", options.file,
+                 "With --output contributions: rows that they are counted against, 1 to 1,000, as CSV or .json; then "
+                 "FILE is of these forms, too")
+      ->type_name("FILE");
 }
 
 void estimator_name(CLI::App& app, Options& options) {

@@ -58,7 +58,8 @@ constexpr Command kCommands[] = {
      "kedge registry\nkedge registry add iris mdl_01K2ZT\nkedge registry alias iris@champion 3\nkedge registry tag iris/3 stage=trial\nkedge registry rm iris/2",
      arguments::registry, registry},
     {"predict", kData, "Ask a stored model",
-     "kedge predict iris@champion rows.csv\nkedge predict mdl_01K2ZT rows.csv\nkedge predict mdl_01K2ZT rows.npy --output predict_proba",
+     "kedge predict iris@champion rows.csv\nkedge predict mdl_01K2ZT rows.csv\nkedge predict mdl_01K2ZT rows.npy --output predict_proba\n"
+     "kedge predict mdl_01K2ZT rows.csv --output contributions --background usual.csv",
      arguments::rows, predict},
     {"estimators", kData, "List the estimators, or show one",
      "kedge estimators\nkedge estimators RandomForestClassifier", arguments::estimator_name, estimators},

@@ -83,6 +83,15 @@ const char* media_type_of(const std::string& path) {
   return path.ends_with(".json") ? "application/json" : path.ends_with(".npy") ? "application/x-npy" : "text/csv";
 }
 
+// Rows of a file as a part of a JSON body: the text of a CSV file, or what a JSON file says.
+schema::Value rows_value(const std::string& path, const std::string& content) {
+  const std::string_view type = media_type_of(path);
+  if (type == "text/csv") return content;
+  if (type == "application/json") return schema::value_from_json(content);
+  throw Error(schema::ErrorCode::kInvalidValue,
+              fmt::format("{} is {}, must be CSV or .json with --background", path, type), "--background");
+}
+
 // What is not named stays as it is.
 int serving(const Model& model, const Options& options) {
   Serving settings = model.serving();
@@ -165,6 +174,17 @@ int predict(const Options& options) {
   const std::string rows = read_all(options.input);
   const char* type = media_type_of(options.input);
   const char* accept = options.json ? "application/json" : "text/csv";
+  if (!options.file.empty()) {
+    if (options.output != "contributions")
+      throw Error(
+          schema::ErrorCode::kInvalidValue,
+          fmt::format("--background is given with --output {}, must be given with contributions", options.output),
+          "--background");
+    const schema::ValueMap body{{"rows", rows_value(options.input, rows)},
+                                {"background", rows_value(options.file, read_all(options.file))}};
+    std::cout << model.predict(schema::value_to_json(body), options.output, "application/json", accept);
+    return kSucceeded;
+  }
   std::cout << (options.output == "transform" ? model.transform(rows, type, accept) : model.predict(rows, options.output, type, accept));
   return kSucceeded;
 }

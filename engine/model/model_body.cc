@@ -16,92 +16,6 @@ using schema::Value;
 
 [[noreturn]] void refuse_body(const std::string& problem) { throw Error(ErrorCode::kMalformed, "body: " + problem); }
 
-// --- JSON ---
-
-void set_cell(ModelRowsBuilder& builder, std::size_t column, const Value& cell) {
-  if (!builder.reads(column) || cell.is_null()) return;
-  if (const auto* text = std::get_if<std::string>(&cell.data)) return builder.set(column, std::string_view(*text));
-  if (const auto* number = std::get_if<double>(&cell.data)) return builder.set(column, *number);
-  if (const auto* whole = std::get_if<std::int64_t>(&cell.data)) return builder.set(column, static_cast<double>(*whole));
-  if (const auto* flag = std::get_if<bool>(&cell.data)) return builder.set(column, *flag ? 1.0 : 0.0);
-  refuse_body("a cell is a list or an object, must be a number, a text or null");
-}
-
-const schema::ValueList& list_of(const Value& value, const char* what) {
-  const auto* list = std::get_if<schema::ValueList>(&value.data);
-  if (!list) refuse_body(fmt::format("{} is no list", what));
-  return *list;
-}
-
-ModelRows rows_of_lists(const schema::ModelInfo& model, const std::vector<std::string>& names, const schema::ValueList& rows) {
-  const std::size_t width = names.empty() ? list_of(rows[0], "a row").size() : names.size();
-  ModelRowsBuilder builder(model, names, width);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const schema::ValueList& row = list_of(rows[i], "a row");
-    if (row.size() != width) refuse_body(fmt::format("row {} (counted from 0) has {} values, the others have {}", i, row.size(), width));
-    builder.add_row();
-    for (std::size_t c = 0; c < width; ++c) set_cell(builder, c, row[c]);
-  }
-  return builder.finish();
-}
-
-// Each row an object: columns may come in any order; one that a row lacks is an error, as a null is not.
-ModelRows rows_of_objects(const schema::ModelInfo& model, const schema::ValueList& rows) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : std::get<schema::ValueMap>(rows[0].data)) names.push_back(name);
-  ModelRowsBuilder builder(model, names, names.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto* row = std::get_if<schema::ValueMap>(&rows[i].data);
-    if (!row) refuse_body(fmt::format("row {} (counted from 0) is no object, the first is one", i));
-    builder.add_row();
-    for (std::size_t c = 0; c < names.size(); ++c) {
-      const auto found = std::find_if(row->begin(), row->end(), [&](const auto& cell) { return cell.first == names[c]; });
-      if (found == row->end() && builder.reads(c)) refuse_body(fmt::format("row {} (counted from 0) has no '{}'", i, names[c]));
-      if (found != row->end()) set_cell(builder, c, found->second);
-    }
-  }
-  return builder.finish();
-}
-
-ModelRows rows_of_list(const schema::ModelInfo& model, const std::vector<std::string>& names,
-                       const schema::ValueList& rows) {
-  return std::holds_alternative<schema::ValueMap>(rows[0].data) ? rows_of_objects(model, rows)
-                                                                : rows_of_lists(model, names, rows);
-}
-
-ModelRows rows_of_json(const schema::ModelInfo& model, std::string_view body) {
-  const Value value = schema::value_from_json(body);
-  const schema::ValueList *rows = std::get_if<schema::ValueList>(&value.data), *background = nullptr;
-  std::vector<std::string> names;
-  if (const auto* map = std::get_if<schema::ValueMap>(&value.data)) {
-    for (const auto& [key, item] : *map) {
-      if (key == "rows") {
-        rows = &list_of(item, "rows");
-      } else if (key == "background") {
-        background = &list_of(item, "background");
-      } else if (key == "columns") {
-        for (const Value& name : list_of(item, "columns")) {
-          const auto* text = std::get_if<std::string>(&name.data);
-          if (!text) refuse_body("columns has something that is no text");
-          names.push_back(*text);
-        }
-      } else {
-        throw Error(ErrorCode::kUnknownField,
-                    fmt::format("body: unknown field '{}', known are background, columns and rows", key), key);
-      }
-    }
-  }
-  if (!rows || rows->empty()) refuse_body("it has no rows: {\"columns\": [names], \"rows\": [[values]]}, or {\"rows\": [{name: value}]}");
-  ModelRows found = rows_of_list(model, names, *rows);
-  if (!background) return found;
-  if (background->empty() || std::ssize(*background) > kMostBackground)
-    throw Error(ErrorCode::kInvalidValue,
-                fmt::format("background has {} rows, must have 1 to {}", background->size(), kMostBackground),
-                "background");
-  of_background([&] { found.background = std::make_shared<const ModelRows>(rows_of_list(model, names, *background)); });
-  return found;
-}
-
 // --- CSV (RFC 4180) ---
 
 class CsvReader {
@@ -166,6 +80,131 @@ ModelRows rows_of_csv(const schema::ModelInfo& model, std::string_view body, boo
     if (!reader.next(cells)) return builder.finish();
   }
 }
+
+// --- JSON ---
+
+constexpr const char* kNoRows =
+    "it has no rows: {\"columns\": [names], \"rows\": [[values]]}, or {\"rows\": [{name: value}]}";
+
+void set_cell(ModelRowsBuilder& builder, std::size_t column, const Value& cell) {
+  if (!builder.reads(column) || cell.is_null()) return;
+  if (const auto* text = std::get_if<std::string>(&cell.data)) return builder.set(column, std::string_view(*text));
+  if (const auto* number = std::get_if<double>(&cell.data)) return builder.set(column, *number);
+  if (const auto* whole = std::get_if<std::int64_t>(&cell.data))
+    return builder.set(column, static_cast<double>(*whole));
+  if (const auto* flag = std::get_if<bool>(&cell.data)) return builder.set(column, *flag ? 1.0 : 0.0);
+  refuse_body("a cell is a list or an object, must be a number, a text or null");
+}
+
+const schema::ValueList& list_of(const Value& value, const char* what) {
+  const auto* list = std::get_if<schema::ValueList>(&value.data);
+  if (!list) refuse_body(fmt::format("{} is no list", what));
+  return *list;
+}
+
+ModelRows rows_of_lists(const schema::ModelInfo& model, const std::vector<std::string>& names,
+                        const schema::ValueList& rows) {
+  const std::size_t width = names.empty() ? list_of(rows[0], "a row").size() : names.size();
+  ModelRowsBuilder builder(model, names, width);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const schema::ValueList& row = list_of(rows[i], "a row");
+    if (row.size() != width)
+      refuse_body(fmt::format("row {} (counted from 0) has {} values, the others have {}", i, row.size(), width));
+    builder.add_row();
+    for (std::size_t c = 0; c < width; ++c) set_cell(builder, c, row[c]);
+  }
+  return builder.finish();
+}
+
+// Each row an object: columns may come in any order; one that a row lacks is an error, as a null is not.
+ModelRows rows_of_objects(const schema::ModelInfo& model, const schema::ValueList& rows) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : std::get<schema::ValueMap>(rows[0].data)) names.push_back(name);
+  ModelRowsBuilder builder(model, names, names.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto* row = std::get_if<schema::ValueMap>(&rows[i].data);
+    if (!row) refuse_body(fmt::format("row {} (counted from 0) is no object, the first is one", i));
+    builder.add_row();
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      const auto found =
+          std::find_if(row->begin(), row->end(), [&](const auto& cell) { return cell.first == names[c]; });
+      if (found == row->end() && builder.reads(c))
+        refuse_body(fmt::format("row {} (counted from 0) has no '{}'", i, names[c]));
+      if (found != row->end()) set_cell(builder, c, found->second);
+    }
+  }
+  return builder.finish();
+}
+
+ModelRows rows_of_list(const schema::ModelInfo& model, const std::vector<std::string>& names,
+                       const schema::ValueList& rows) {
+  if (rows.empty()) refuse_body(kNoRows);
+  return std::holds_alternative<schema::ValueMap>(rows[0].data) ? rows_of_objects(model, rows)
+                                                                : rows_of_lists(model, names, rows);
+}
+
+std::vector<std::string> names_of(const Value& columns) {
+  std::vector<std::string> names;
+  for (const Value& name : list_of(columns, "columns")) {
+    const auto* text = std::get_if<std::string>(&name.data);
+    if (!text) refuse_body("columns has something that is no text");
+    names.push_back(*text);
+  }
+  return names;
+}
+
+// What an object of rows says.
+struct JsonRows {
+  const Value *columns = nullptr, *rows = nullptr, *background = nullptr;
+};
+JsonRows parts_of(const schema::ValueMap& map, bool has_background) {
+  JsonRows parts;
+  for (const auto& [key, item] : map) {
+    if (key == "rows") parts.rows = &item;
+    else if (key == "columns") parts.columns = &item;
+    else if (key == "background" && has_background) parts.background = &item;
+    else
+      throw Error(ErrorCode::kUnknownField,
+                  fmt::format("body: unknown field '{}', known are {}columns and rows", key,
+                              has_background ? "background, " : ""),
+                  key);
+  }
+  if (!parts.rows) refuse_body(kNoRows);
+  return parts;
+}
+
+// A list of rows, the text of a CSV file, or an object of columns and rows.
+ModelRows rows_of_value(const schema::ModelInfo& model, const std::vector<std::string>& names, const Value& value,
+                        const char* what) {
+  if (const auto* text = std::get_if<std::string>(&value.data)) return rows_of_csv(model, *text, true);
+  const auto* map = std::get_if<schema::ValueMap>(&value.data);
+  if (!map) return rows_of_list(model, names, list_of(value, what));
+  const JsonRows parts = parts_of(*map, false);
+  return rows_of_list(model, parts.columns ? names_of(*parts.columns) : names, list_of(*parts.rows, what));
+}
+
+ModelRows rows_of_json(const schema::ModelInfo& model, std::string_view body) {
+  const Value value = schema::value_from_json(body);
+  const auto* map = std::get_if<schema::ValueMap>(&value.data);
+  if (!map) return rows_of_list(model, {}, list_of(value, "the body"));
+  const JsonRows parts = parts_of(*map, true);
+  const std::vector<std::string> names = parts.columns ? names_of(*parts.columns) : std::vector<std::string>();
+  ModelRows found = rows_of_value(model, names, *parts.rows, "rows");
+  if (!parts.background) return found;
+  const auto require_few = [](std::int64_t n_rows) {
+    if (n_rows < 1 || n_rows > kMostBackground)
+      throw Error(ErrorCode::kInvalidValue,
+                  fmt::format("background has {} rows, must have 1 to {}", n_rows, kMostBackground), "background");
+  };
+  if (const auto* list = std::get_if<schema::ValueList>(&parts.background->data)) require_few(std::ssize(*list));
+  of_background([&] {
+    found.background = std::make_shared<const ModelRows>(rows_of_value(model, names, *parts.background, "background"));
+  });
+  require_few(found.background->n_rows);
+  return found;
+}
+
+// --- NPY ---
 
 ModelRows rows_of_npy(const schema::ModelInfo& model, std::string_view body) {
   const NpyArray array = read_npy(body);

@@ -78,10 +78,11 @@ class ModelRowsBuilder {
   std::int64_t first_row_ = 0;
 };
 
-// A request's body as rows. type: "application/json" ({"columns": [...], "rows": [[...]]}, {"rows": [{...}]} or a list
-// of rows; "background", beside "rows", has 1 to kMostBackground others in the same forms), "text/csv" (a header line,
-// then rows; "text/csv; header=absent" for none) or "application/x-npy" (two-dimensional, of numbers). Errors:
-// kMalformed for what is not of that type, kUnsupportedMediaType, and those of ModelRowsBuilder.
+// A request's body as rows. type: "application/json" ({"columns": [...], "rows": [[...]]}, {"rows": [{...}]} or a list;
+// "background" beside "rows" has 1 to kMostBackground others; either may be a CSV text, or an object with columns and
+// rows), "text/csv" (a header line, then rows; "text/csv; header=absent": none) or "application/x-npy"
+// (two-dimensional). Errors: kMalformed for what is not of that type, kUnsupportedMediaType, and those of
+// ModelRowsBuilder.
 ModelRows rows_of_body(const schema::ModelInfo& model, std::string_view type, std::string_view body);
 
 // Rows of a data set for a model, a few at a time. Borrows both. Errors: those of ModelRowsBuilder.

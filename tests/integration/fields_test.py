@@ -246,6 +246,35 @@ class Contributions(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.same(self.read(run.stdout))
 
+    def commanded(self, *arguments, code=0, **more):
+        run = subprocess.run([BIN / "kedge", "--url", server.url, "predict", self.model, *arguments], capture_output=True, text=True, timeout=60, **more)
+        self.assertEqual(run.returncode, code, run.stderr)
+        return run.stdout if code == 0 else run.stderr
+
+    def test_against_a_background_are_the_same_in_each_form(self):
+        rows, background = self.ROWS[:1], self.ROWS[1:]
+        csv = [",".join(names) + "\n" + "".join(",".join(map(str, row)) + "\n" for row in table)
+               for names, table in ((self.names, rows), (self.names[::-1], [row[::-1] for row in background]))]
+        wanted = self.asked(json.dumps({"rows": rows, "background": background}).encode(), "application/json", "application/json").json()["values"]
+        bodies = {"texts": {"rows": csv[0], "background": csv[1]}, "text": {"rows": rows, "background": csv[1]},
+                  "objects": {"rows": {"columns": self.names, "rows": rows}, "background": {"columns": self.names[::-1], "rows": [row[::-1] for row in background]}}}
+        for name, body in bodies.items():
+            self.assertEqual(self.asked(json.dumps(body).encode(), "application/json", "application/json").json()["values"], wanted, name)
+        with tempfile.TemporaryDirectory() as place:
+            against = {ending: pathlib.Path(place) / f"background.{ending}" for ending in ("csv", "json", "npy")}
+            against["csv"].write_text(csv[1])
+            against["json"].write_text(json.dumps(background))
+            against["npy"].write_bytes(b"\x93NUMPY")
+            for ending in ("csv", "json"):
+                said = self.commanded("-", "--output", "contributions", "--background", against[ending], input=csv[0])
+                self.assertEqual([[float(value) for value in row] for row in self.read(said)], wanted, ending)
+            self.assertIn("background.npy is application/x-npy, must be CSV or .json with --background",
+                          self.commanded("-", "--output", "contributions", "--background", against["npy"], input=csv[0], code=1))
+            self.assertIn("--background is given with --output predict, must be given with contributions",
+                          self.commanded("-", "--background", against["csv"], input=csv[0], code=1))
+            against["csv"].write_text("a,b\n1,2\n")
+            self.assertIn("no column", self.commanded("-", "--output", "contributions", "--background", against["csv"], input=csv[0], code=1))
+
     def test_are_the_same_in_a_job_of_json_of_python_and_of_the_command(self):
         dataset, task = {"inline": {"csv": self.csv}}, {"predict": {"model": self.model, "output": "contributions", "format": "csv"}}
         jobs = [server.run({"dataset": dataset, "task": task})]

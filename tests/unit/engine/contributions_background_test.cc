@@ -1,5 +1,5 @@
 // Contributions against background rows: the definition of Shapley values, answers that are their sums, refusals.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -260,7 +260,7 @@ std::string body_of(const std::string& background) {
   return R"({"rows": [[5.1, 3.5, 1.4, 0.2], [6.3, 3.3, 6, 2.5]], "background": )" + background + "}";
 }
 
-TEST(BackgroundContributions, TakeABackgroundInEitherForm) {
+TEST(BackgroundContributions, TakeABackgroundInEachForm) {
   const TemporaryFolder folder;
   const Context ctx{.device = cpu()};
   const auto model = model_of(ctx, "iris", R"({"estimator": "DecisionTreeClassifier"})", folder.path());
@@ -271,6 +271,17 @@ TEST(BackgroundContributions, TakeABackgroundInEitherForm) {
       body_of(fmt::format(R"([{{"{}": 2, "{}": 6, "{}": 3, "{}": 5}}, {{"{}": 0, "{}": 5, "{}": 3, "{}": 1}}])",
                           columns[3].name, columns[0].name, columns[1].name, columns[2].name, columns[3].name,
                           columns[0].name, columns[1].name, columns[2].name)));
+  const std::string names =
+      fmt::format("{},{},{},{}", columns[3].name, columns[0].name, columns[1].name, columns[2].name);
+  const ModelRows csv =
+      rows_of_body(model->info(), "application/json", body_of(fmt::format(R"("{}\n2,6,3,5\n0,5,3,1\n")", names)));
+  const ModelRows object = rows_of_body(
+      model->info(), "application/json",
+      body_of(fmt::format(
+          R"({{"columns": ["{}"], "rows": [[2, 6, 3, 5], [0, 5, 3, 1]]}})",
+          fmt::join(std::vector{columns[3].name, columns[0].name, columns[1].name, columns[2].name}, R"(", ")"))));
+  EXPECT_EQ(csv.background->values, lists.background->values);
+  EXPECT_EQ(object.background->values, lists.background->values);
   ASSERT_EQ(lists.background->n_rows, 2);
   EXPECT_EQ(lists.background->values, objects.background->values);
   EXPECT_EQ(answer_rows(ctx, *model, lists, "contributions").numbers,
@@ -281,6 +292,7 @@ TEST(BackgroundContributions, RefuseABackgroundThatDoesNotFit) {
   const TemporaryFolder folder;
   const Context ctx{.device = cpu()};
   const auto model = model_of(ctx, "iris", R"({"estimator": "RandomForestClassifier"})", folder.path());
+  const std::vector<schema::ModelColumn>& columns = model->info().columns;
   const auto said_of = [&](const std::string& background, std::string_view output = "contributions") {
     return refusal_of(
         [&] { answer_rows(ctx, *model, rows_of_body(model->info(), "application/json", body_of(background)), output); },
@@ -297,8 +309,14 @@ TEST(BackgroundContributions, RefuseABackgroundThatDoesNotFit) {
               testing::AllOf(testing::StartsWith("background: "), testing::HasSubstr("missing")));
   EXPECT_EQ(said_of("[[6, 3, 5, 2]]", "predict"),
             "background is given with the output 'predict', must be given with 'contributions' alone");
-  EXPECT_THAT(refusal_of([&] { rows_of_body(model->info(), "application/json", body_of("3")); }, ""),
-              testing::HasSubstr("background is no list"));
+  EXPECT_THAT(said_of("3"), testing::HasSubstr("background is no list"));
+  EXPECT_THAT(said_of(R"("a,b\n1,2\n")"), testing::StartsWith("background: "));
+  EXPECT_THAT(said_of(R"("")"), testing::HasSubstr("must have a header line"));
+  EXPECT_THAT(said_of(R"({"rows": []})"), testing::HasSubstr("it has no rows"));
+  EXPECT_THAT(said_of(R"({"background": [[6, 3, 5, 2]]})"), testing::HasSubstr("known are columns and rows"));
+  std::string lines = fmt::format("{},{},{},{}\\n", columns[0].name, columns[1].name, columns[2].name, columns[3].name);
+  for (int i = 0; i <= 1000; ++i) lines += "6,3,5,2\\n";
+  EXPECT_EQ(said_of('"' + lines + '"'), "background has 1001 rows, must have 1 to 1000");
 }
 
 // Missing cells where the model takes them.
