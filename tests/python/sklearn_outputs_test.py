@@ -149,11 +149,6 @@ class SeveralTargets(WithServer):
         with self.assertRaisesRegex(ValueError, "at least two dimensions"):
             quietly(kedge.sklearn.fit, MultiOutputRegressor(Ridge()), self.rows, self.values[:, 0], session=self.session)
 
-    def test_estimators_that_take_several_columns_by_themselves_stay(self):
-        for model in (Ridge(), RandomForestRegressor(3, random_state=0)):
-            mine = self.stays("y has 2 dimensions, and the server fits several targets with MultiOutput", "fit", clone(model), self.rows, self.values)
-            np.testing.assert_array_equal(mine.predict(self.rows), clone(model).fit(self.rows, self.values).predict(self.rows))
-
     def test_a_model_of_another_number_of_targets_is_refused(self):
         class Stored:
             def members(self):

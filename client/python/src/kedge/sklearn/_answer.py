@@ -26,6 +26,7 @@ class Plan:
     y: Any = None             # as it was given
     is_column: bool = False   # y was given as one, which forests take for what it holds
     outputs: list[Plan] = dataclasses.field(default_factory=list)
+    is_split: bool = False    # each of the outputs is a job of its own
 
     def of_table(self, table: Table) -> Plan:
         """This, which keeps no copy of X of its own."""

@@ -15,6 +15,7 @@ from ..data import Dataset
 from ..job import Job, Result
 from ..session import Session
 from ..tasks import Task
+from ._by_column import in_columns, takes
 from ._decide import Call, FitsAlone, Remote, Stays
 from ._describe import Describer, Seeds, Step, is_sampler, leaves
 from ._fill import table_of
@@ -135,15 +136,18 @@ def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
     weights, first = _check_plain(fits), fits[0]
     places, folds = _places(fits)
     candidates = [fit["parameters"] for fit, (_, fold) in zip(fits, places) if fold == 0]
-    table, target = table_of(first["estimator"], first["X"]), target_of(first["estimator"], first["y"])
-    names = names_of(first["scorer"], first["estimator"], remote, target)
+    estimators = [in_columns(_candidate(first["estimator"], parameters), first["y"]) for parameters in candidates]
+    if len({fits_columns(estimator) for estimator in estimators}) > 1:
+        raise FitsAlone("some candidates fit each column of y by itself, and others all at once")
+    table, target = table_of(first["estimator"], first["X"]), target_of(estimators[0], first["y"])
+    names = names_of(first["scorer"], estimators[0], remote, target)
     cuts = cuts_of(cv, first["y"], folds, table.n_rows, has_groups=table.sparse is None)
     if any(cut.rows is not None and target.lacks_class(cut.rows) for cut in cuts):
         raise FitsAlone("the rows of a fold lack a class")
     more = {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
     describer = Describer(remote, table, Seeds(advances=False), target.classes)
     describer.check_class(first["estimator"])   # before its parameters are set for each candidate
-    pipeline, grid = _base([describer.named_steps(_candidate(first["estimator"], parameters)) for parameters in candidates])
+    pipeline, grid = _base([describer.named_steps(estimator) for estimator in estimators])
 
     def part(cut: Cut) -> Part:
         fields = cut.fields | more
@@ -259,7 +263,7 @@ def _predictions(call: Call, batch: Batch) -> list[Any]:
     if first["method"] == "decision_function" and any(getattr(leaf, "decision_function_shape", "") == "ovo" for leaf in leaves(first["estimator"])):
         raise FitsAlone("models of the server have no decision_function with a column for each two classes")
     estimator, table = first["estimator"], table_of(first["estimator"], first["X"])
-    if fits_columns(estimator):
+    if fits_columns(estimator) or takes(leaves(estimator)[-1], first["y"]):
         raise FitsAlone("y has several columns")
     target = Target(first["y"], is_classifier(estimator))
     if table.matrix is None:

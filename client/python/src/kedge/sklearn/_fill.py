@@ -10,12 +10,13 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import column_or_1d
 
 from ..errors import KedgeError
+from ..job import Job, Result
 from ..tasks import Task
-from . import _boosting, _cells, _clusters, _kinds, _outputs
+from . import _boosting, _by_column, _cells, _clusters, _kinds, _outputs
 from ._answer import Answer, Fitted, Plan
 from ._decide import Call, Remote, Settings, Stays, log
 from ._describe import RELEASE, Describer, Seeds, is_pipeline
-from ._jobs import run, size_of
+from ._jobs import cancel, run_all, size_of
 from ._kinds import CHEAP, LOCAL
 from ._table import Table, Target, weights_of
 from ._refused import check_backend, check_classes, check_nearly_constant, check_solver
@@ -133,7 +134,7 @@ def _lacks_votes(answer: Answer) -> bool:
 
 # The estimators that can be filled, each with what predict needs beside the public attributes.
 FILLED: dict[str, Callable[[Answer], Fitted]] = {
-    **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD", "LinearRegression",
+    **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "IncrementalPCA", "TruncatedSVD",
                      "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "LogisticRegression", "GaussianNB", "MultinomialNB",
                      "ComplementNB", "BernoulliNB", "CategoricalNB", "QuadraticDiscriminantAnalysis", "HuberRegressor", "OrthogonalMatchingPursuit", "LinearSVC",
                      "LinearSVR", "SGDRegressor", "PassiveAggressiveRegressor", "QuantileRegressor", "TheilSenRegressor", "MeanShift", *_kinds.UNIVARIATE),
@@ -157,6 +158,7 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
     "BisectingKMeans": _clusters.bisecting_k_means,
     "Birch": _clusters.birch,
     "OPTICS": _clusters.optics,
+    "LinearRegression": _kinds.least_squares,
     "Ridge": _kinds.ridge,
     **dict.fromkeys(("RidgeClassifier", "RidgeClassifierCV"), _kinds.ridge_classifier),
     "LogisticRegressionCV": _kinds.logistic_cv,
@@ -184,7 +186,7 @@ FILLED: dict[str, Callable[[Answer], Fitted]] = {
 SEARCHES = (_kinds.selected_by_estimator, _kinds.sequentially_selected)   # many fits in one
 OF_TREES = (_tree, _forest, _boosting.gradient, _boosting.ada, _boosting.isolation)   # they read X as float32
 # They take y as a column, with a warning.
-OF_COLUMNS = frozenset({"HuberRegressor", "PoissonRegressor", "GammaRegressor", "TweedieRegressor", "LinearSVR", *(
+OF_COLUMNS = frozenset({"RidgeClassifier", "HuberRegressor", "PoissonRegressor", "GammaRegressor", "TweedieRegressor", "LinearSVR", *(
     name for name, fill in FILLED.items() if fill in (_forest, _svm, _boosting.gradient, _boosting.ada, _boosting.hist))} - {"OneClassSVM"})
 
 
@@ -206,6 +208,8 @@ def plan(remote: Remote, estimator: Any, X: Any, y: Any, sample_weight: Any = No
         raise Stays(LOCAL.get(name) or (f"a fitted {name} does not come back yet" if name in remote.estimators else f"the server has no {name}"))
     if name in _outputs.NAMES:
         return _outputs.plan_of(plan, remote, estimator, X, y, sample_weight)
+    if _by_column.takes(estimator, y):
+        return _by_column.plan_of(plan, remote, estimator, X, y, sample_weight)
     is_of_trees = FILLED[name] in OF_TREES
     table = table_of(estimator, X)
     if FILLED[name] is _boosting.ada:   # its weights are doubles
@@ -337,33 +341,53 @@ def fit(call: Call, estimator: Any, X: Any, y: Any = None, **more: Any) -> bool:
         settings.check_family(name, reasons(name))
         by_policy = False
         job_of = plan(settings.remote, estimator, X, y, **more)
-        with settings.phase(what, "upload"):
-            job = settings.session.submit(job_of.dataset(settings.session), job_of.pipeline, Task("fit", {}))
-        with settings.phase(what, "server"):
-            result = run(settings.session, job, settings.on_event)
-        model = settings.session.model(result.model)
+        jobs, results = _run(settings, what, job_of)
         with settings.phase(what, "download"):
-            try:
-                attributes = _attributes(Answer(estimator, next(iter(result.fitted.values())), job_of, model))
-            finally:   # the object has all of it
-                model.remove()
+            attributes = _fetched(settings, estimator, job_of, results)
     except (Stays, KedgeError) as error:
         if goes_by_parts(estimator) and isinstance(error, Stays):
             log.info("%s: part by part, %s", what, error)
         else:
             settings.kept(what, size, error, by_policy, raises=call.estimator is estimator)
         return False
-    settings.sent(what, [job])
+    settings.sent(what, jobs)
     estimator.__dict__.pop("feature_names_in_", None)
     vars(estimator).update(attributes)
     warn_of_parameters(estimator)
-    warn_as_scikit_learn(result.warnings, estimator.estimator if goes_by_parts(estimator) else estimator)
+    warn_as_scikit_learn([warning for result in results for warning in result.warnings], estimator.estimator if goes_by_parts(estimator) else estimator)
     return True
+
+
+def _run(settings: Settings, what: str, job_of: Plan) -> tuple[list[Job], list[Result]]:
+    """The jobs of a fit: one, or one for each column of y."""
+    session, jobs = settings.session, list[Job]()
+    with settings.phase(what, "upload"):
+        try:
+            for one in job_of.outputs if job_of.is_split else [job_of]:
+                jobs.append(session.submit(one.dataset(session), one.pipeline, Task("fit", {})))
+        except BaseException:
+            cancel(jobs)
+            raise
+    with settings.phase(what, "server"):
+        return jobs, run_all(session, jobs, settings.on_event)
+
+
+def _fetched(settings: Settings, estimator: Any, job_of: Plan, results: list[Result]) -> Fitted:
+    """What the object gets, which has all of the models then."""
+    models = [settings.session.model(result.model) for result in results]
+    try:
+        fitted = [next(iter(result.fitted.values())) for result in results]
+        return _attributes(Answer(estimator, {"estimators_": fitted} if job_of.is_split else fitted[0], job_of, models[0]))
+    finally:
+        for model in models:
+            model.remove()
 
 
 def _attributes(answer: Answer) -> Fitted:
     estimator, names = answer.estimator, answer.table.names
     name = type(estimator).__name__
+    if answer.plan.outputs and name in _by_column.NAMES:
+        return _by_column.filled(answer, _attributes)
     if answer.plan.is_column:
         column_or_1d(answer.plan.y, warn=True)
     more = FILLED[name](answer)

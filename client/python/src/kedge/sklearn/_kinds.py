@@ -92,6 +92,13 @@ def lars(answer: Answer) -> Fitted:
     return {"active_": [np.int64(one) for one in active], "coef_path_": np.asarray(path, np.float64)}
 
 
+def least_squares(answer: Answer) -> Fitted:
+    """Without what scikit-learn knows of dense rows and free coefficients alone."""
+    if answer.table.sparse is not None or answer.estimator.positive:
+        answer.fitted.pop("rank_", None), answer.fitted.pop("singular_", None)
+    return {}
+
+
 def ridge(answer: Answer) -> Fitted:
     """solver_ is what scikit-learn would have taken: the server has one way to the same minimum."""
     estimator = answer.estimator

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import KedgeError
+from . import _by_column
 from ._answer import Answer, Fitted, Plan, Stored
 from ._decide import Remote, Stays
 from ._describe import Describer, Seeds, is_pipeline, leaves
@@ -28,6 +29,8 @@ def fits_columns(estimator: Any) -> bool:
 
 def target_of(estimator: Any, y: Any) -> Target | Targets:
     """y as the job of an estimator has it. Raises Stays."""
+    if _by_column.is_column(estimator, y):
+        return _by_column.column_of(y)
     return (Targets if fits_columns(estimator) else Target)(y, is_classifier(estimator))
 
 

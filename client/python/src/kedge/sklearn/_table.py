@@ -207,7 +207,8 @@ class Target:
     def __init__(self, y: Any, is_classifier: bool) -> None:
         values = np.asarray(y)
         if values.ndim != 1:
-            raise Stays(f"y has {values.ndim} dimensions, and the server fits several targets with MultiOutputClassifier and MultiOutputRegressor")
+            raise Stays(f"y has {values.ndim} dimensions, and the server fits several targets with MultiOutputClassifier and MultiOutputRegressor, "
+                        "and for linear models that fit each column by itself")
         self.classes: Array | None = None
         if not is_classifier:
             _check_numbers(values, "y")
