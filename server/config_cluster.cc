@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "schemas/error.h"
+#include "server/config_values.h"
 
 namespace kedge::server {
 namespace {
@@ -17,10 +18,6 @@ using schema::Error;
 using schema::ErrorCode;
 
 constexpr std::string_view kKeyBegins = "kedge-host-token: ";   // as `kedge host-agent --new-key` writes it
-
-[[noreturn]] void refuse(const std::string& text, std::string_view problem) {
-  throw Error(ErrorCode::kInvalidValue, fmt::format("is '{}', {}", text, problem));
-}
 
 [[noreturn]] void fail(const char* setting, std::string_view problem, ErrorCode code = ErrorCode::kInvalidValue) {
   throw Error(code, fmt::format("{} {}", setting, problem), setting);
