@@ -52,6 +52,8 @@ ROWS = {
     "logistic, 50 C": ("digits", [("scale", "StandardScaler", {}), ("model", "LogisticRegression", {})], {"model__C": powers(-4, 2, 50)}),
     "PCA x logistic, 5 x 10": ("digits", [("scale", "StandardScaler", {}), ("pca", "PCA", {}), ("model", "LogisticRegression", {})],
                                {"pca__n_components": [10, 20, 30, 40, 50], "model__C": powers(-4, 2, 10)}),
+    "SVC linear, 4 C": ("digits", [("model", "SVC", {"kernel": "linear"})], {"model__C": [1, 10, 100, 1000]}),
+    "SVC rbf, 4 C x 2 gamma": ("digits", [("model", "SVC", {})], {"model__C": [1, 10, 100, 1000], "model__gamma": [1e-3, 1e-4]}),
     "forest, 5 sizes x 10 leaves": ("digits", [("model", "RandomForestClassifier", {"random_state": 0})],
                                     {"model__n_estimators": [20, 40, 60, 80, 100], "model__min_samples_leaf": list(range(1, 11))}),
     "forest, 50 limits": ("digits", [("model", "RandomForestClassifier", {"n_estimators": 20, "random_state": 0})],

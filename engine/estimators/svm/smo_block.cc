@@ -11,15 +11,16 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kWidth = 8;          // lanes: a vector of AVX-512
+constexpr std::int64_t kHalf = 4;            // lanes: a vector of AVX2; wider ones would fall apart into scalars there
+constexpr std::int64_t kWidth = 2 * kHalf;   // two of them follow each other, since each waits for its last comparison
 constexpr double kLeastCurvature = 1e-12;   // LIBSVM's tau, of a pair along which the kernel is not positive
 constexpr std::int64_t kMostFree = 512;     // variables that move together
 constexpr std::int64_t kLookEvery = 64;     // steps between two looks at how many are free
 constexpr double kOfFace = 2;   // time of the steps of pairs before a step of the free variables, in its own
 
-using Doubles __attribute__((vector_size(kWidth * sizeof(double)))) = double;
-using Floats __attribute__((vector_size(kWidth * sizeof(float)))) = float;
-using Places __attribute__((vector_size(kWidth * sizeof(std::int64_t)))) = std::int64_t;
+using Doubles __attribute__((vector_size(kHalf * sizeof(double)))) = double;
+using Floats __attribute__((vector_size(kHalf * sizeof(float)))) = float;
+using Places __attribute__((vector_size(kHalf * sizeof(std::int64_t)))) = std::int64_t;
 
 template <class V, class T>
 inline __attribute__((always_inline)) void load(const T* from, V& v) {
@@ -31,15 +32,30 @@ struct Largest {
   std::int64_t at;   // the first place that has it
 };
 
-inline __attribute__((always_inline)) Largest fold(const Doubles& values, const Places& places) {
-  Largest all{values[0], places[0]};
-  for (int l = 1; l < kWidth; ++l)
-    if (values[l] > all.value || (values[l] == all.value && places[l] < all.at)) all = {values[l], places[l]};
-  return all;
-}
+// The largest value in each lane, and the first place that has it.
+struct LargestOfLanes {
+  Doubles values = Doubles{} - kInfinite;
+  Places places{}, place;   // of the values; of the next ones
 
-inline __attribute__((always_inline)) void first_places(Places& places) {
-  for (int l = 0; l < kWidth; ++l) places[l] = l;
+  explicit LargestOfLanes(std::int64_t first) {
+    for (int l = 0; l < kHalf; ++l) place[l] = first + l;
+    places = place;
+  }
+  inline __attribute__((always_inline)) void take(const Doubles& next) {
+    const auto is_larger = values < next;
+    values = is_larger ? next : values, places = is_larger ? place : places;
+    place += kWidth;
+  }
+  inline __attribute__((always_inline)) void fold_into(Largest& all) const {
+    for (int l = 0; l < kHalf; ++l)
+      if (values[l] > all.value || (values[l] == all.value && places[l] < all.at)) all = {values[l], places[l]};
+  }
+};
+
+inline __attribute__((always_inline)) Largest fold(const LargestOfLanes& even, const LargestOfLanes& odd) {
+  Largest all{even.values[0], even.places[0]};
+  even.fold_into(all), odd.fold_into(all);
+  return all;
 }
 
 struct Extremes {
@@ -47,39 +63,44 @@ struct Extremes {
   double lowest;
 };
 
-// scores[t] -= step * (a[t] - b[t]), and the extremes of what may rise and of what may fall. n is a multiple of kWidth.
-KEDGE_CLONES Extremes update_scores(std::int64_t n, double step, const float* __restrict a, const float* __restrict b,
-                                    const double* __restrict up, const double* __restrict low,
-                                    double* __restrict scores) {
-  Doubles high = Doubles{} - kInfinite, deep = Doubles{} + kInfinite;
-  Places place, at;
-  first_places(place), at = place;
-  for (std::int64_t t = 0; t < n; t += kWidth, place += kWidth) {
+// What a step changes: scores[t] -= step * (a[t] - b[t]).
+struct Update {
+  double step;
+  const float *a, *b;
+  const double *up, *low;
+  double* scores;
+
+  inline __attribute__((always_inline)) void at(std::int64_t t, LargestOfLanes& high, Doubles& deep) const {
     Floats of_a, of_b;
     Doubles score, rises, falls;
     load(a + t, of_a), load(b + t, of_b), load(scores + t, score), load(up + t, rises), load(low + t, falls);
     score -= step * (__builtin_convertvector(of_a, Doubles) - __builtin_convertvector(of_b, Doubles));
     __builtin_memcpy(scores + t, &score, sizeof score);
     rises += score, falls += score;
-    const auto is_higher = high < rises;
-    high = is_higher ? rises : high, at = is_higher ? place : at;
+    high.take(rises);
     deep = falls < deep ? falls : deep;
   }
-  double lowest = deep[0];
-  for (int l = 1; l < kWidth; ++l) lowest = std::min(lowest, deep[l]);
-  return {fold(high, at), lowest};
+};
+
+// Applies it, and finds the extremes of what may rise and of what may fall. n is a multiple of kWidth.
+KEDGE_CLONES Extremes update_scores(std::int64_t n, const Update update) {
+  LargestOfLanes even(0), odd(kHalf);
+  Doubles deep = Doubles{} + kInfinite, deep_odd = deep;
+  for (std::int64_t t = 0; t < n; t += kWidth) update.at(t, even, deep), update.at(t + kHalf, odd, deep_odd);
+  double lowest = kInfinite;
+  for (int l = 0; l < kHalf; ++l) lowest = std::min({lowest, deep[l], deep_odd[l]});
+  return {fold(even, odd), lowest};
 }
 
-// The largest of what the objective falls by with the pair of variable i (whose score, diagonal and row are given) and
-// t, to a factor of 2; it is 0 where that pair does not violate.
-KEDGE_CLONES Largest best_gain(std::int64_t n, double score, double diagonal, const float* __restrict row,
-                               const double* __restrict scores, const double* __restrict low,
-                               const double* __restrict diagonals) {
-  Doubles best = Doubles{} - 1;
-  Places place, at;
-  first_places(place), at = place;
-  const Doubles zero{}, least = Doubles{} + kLeastCurvature;
-  for (std::int64_t t = 0; t < n; t += kWidth, place += kWidth) {
+// What the objective falls by with the pair of variable i (whose score, diagonal and row are given) and t, to a factor
+// of 2; it is 0 where that pair does not violate.
+struct Gain {
+  double score, diagonal;
+  const float* row;
+  const double *scores, *low, *diagonals;
+
+  inline __attribute__((always_inline)) void at(std::int64_t t, LargestOfLanes& best) const {
+    const Doubles zero{}, least = Doubles{} + kLeastCurvature;
     Floats values;
     Doubles falls, other, of_low;
     load(row + t, values), load(scores + t, falls), load(low + t, of_low), load(diagonals + t, other);
@@ -87,11 +108,15 @@ KEDGE_CLONES Largest best_gain(std::int64_t n, double score, double diagonal, co
     violation = violation > zero ? violation : zero;
     Doubles curvature = (diagonal + other) - 2.0 * __builtin_convertvector(values, Doubles);
     curvature = curvature > least ? curvature : least;
-    const Doubles gain = violation * violation / curvature;
-    const auto is_better = best < gain;
-    best = is_better ? gain : best, at = is_better ? place : at;
+    best.take(violation * violation / curvature);
   }
-  return fold(best, at);
+};
+
+// The largest. n is a multiple of kWidth.
+KEDGE_CLONES Largest best_gain(std::int64_t n, const Gain gain) {
+  LargestOfLanes even(0), odd(kHalf);
+  for (std::int64_t t = 0; t < n; t += kWidth) gain.at(t, even), gain.at(t + kHalf, odd);
+  return fold(even, odd);
 }
 
 KEDGE_CLONES void gather(std::int64_t n, const float* __restrict from, const std::int32_t* __restrict columns,
@@ -162,8 +187,12 @@ void SmoBlock::move_by(std::int64_t t, double step) {
 
 SmoBlock::Pair SmoBlock::best_pair(const Group& group) {
   const std::int64_t b = group.begin;
-  const Largest best = best_gain(group.end - b, group.highest, diagonal_[static_cast<std::size_t>(group.first)],
-                                 row(group.first) + b, score_.data() + b, low_.data() + b, diagonal_.data() + b);
+  const Largest best = best_gain(group.end - b, {.score = group.highest,
+                                                 .diagonal = diagonal_[static_cast<std::size_t>(group.first)],
+                                                 .row = row(group.first) + b,
+                                                 .scores = score_.data() + b,
+                                                 .low = low_.data() + b,
+                                                 .diagonals = diagonal_.data() + b});
   return {group.first, b + best.at, best.value};
 }
 
@@ -171,7 +200,7 @@ void SmoBlock::update(double step, const float* a, const float* b) {
   for (Group& group : groups_) {
     const std::int64_t at = group.begin;
     const Extremes found =
-        update_scores(group.end - at, step, a + at, b + at, up_.data() + at, low_.data() + at, score_.data() + at);
+        update_scores(group.end - at, {step, a + at, b + at, up_.data() + at, low_.data() + at, score_.data() + at});
     group.highest = found.highest.value, group.lowest = found.lowest, group.first = at + found.highest.at;
   }
 }
