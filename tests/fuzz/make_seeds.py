@@ -147,9 +147,12 @@ def models(server):
         params = {p["name"]: SMALLER[p["name"]] for p in entry["params"] if p["name"] in SMALLER}
         pipelines.setdefault(entry["name"], [(entry["name"], params)])
     messages = {"inline": {"csv": "text,class\nred apple,fruit\ngreen pear,fruit\nred fox,animal\nGrüner Frosch,animal\n", "target": "class"}}
+    kinds = {"inline": {"csv": "size,colour,day,class\n" + "".join(f"{one},{colour},2026-01-{1 + i:02},{'no yes'.split()[i % 2]}\n" for i, (one, colour) in enumerate(
+        zip([1.5, "", 2, 2, 7, -1, 0, 3.25], ["red", "blue", "red", "", "red", "green", "blue", "red"], strict=True))), "target": "class"}}
+    pipelines["training_profile"] = ["HistGradientBoostingClassifier"]   # of numbers, categories and missing cells
     for name, steps in sorted(pipelines.items()):
         several = {"select": {"targets": ["class", "d"], "types": {"d": "category"} if "Classifier" in name else {}}} if name in SEVERAL else {}
-        job = server.run(spec(messages if name in TEXTS else flowers, steps, {"fit": {}}, **several))
+        job = server.run(spec(messages if name in TEXTS else kinds if name == "training_profile" else flowers, steps, {"fit": {}}, **several))
         if job["state"] == "succeeded":
             path = f"/v1/models/{job['result']['model']}/download"
             write("model", name, server.call("GET", path).body)

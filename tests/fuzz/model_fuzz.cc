@@ -1,6 +1,7 @@
 // Loads any bytes as a stored model, with a checksum that fits, and asks it: only the checks of each part stand between.
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "engine/backend/loader.h"
@@ -25,6 +26,18 @@ void ask(const Context& ctx, StoredModel& model, const std::string& output) {
   model.answer(ctx, rows, output);
 }
 
+// As a worker does for drift: each row of zeros, of missing cells and of a value in the middle of most bins.
+void count(const StoredModel& model) {
+  if (!model.profile()) return;
+  ModelRows rows{.n_rows = 3};
+  for (const kedge::schema::ModelColumn& column : model.info().columns)
+    rows.features.push_back({column.name, column.categories, column.kind == "category"});
+  for (const double value : {0.0, std::numeric_limits<double>::quiet_NaN(), 5.5})
+    rows.values.insert(rows.values.end(), rows.features.size(), value);
+  BinCounter(*model.profile(), model.info()).count(rows);
+  model.profile()->described(model.info());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -38,6 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const auto model = StoredModel::load(ctx, ModelFile(bytes));
     for (const std::string& output : model->info().outputs) ask(ctx, *model, output);
+    count(*model);
   } catch (const kedge::schema::Error&) {   // refused, as it should be
   }
   return 0;
