@@ -292,7 +292,8 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   const std::unique_ptr<Models> models = make_models(jobs, config.data_dir, config.worker,
                                                      {.together = static_cast<std::size_t>(config.predict_batch),
                                                       .workers = static_cast<std::size_t>(config.predict_workers),
-                                                      .delay = std::chrono::microseconds(config.predict_delay_us)});
+                                                      .delay = std::chrono::microseconds(config.predict_delay_us)},
+                                                     log_error);
   api::StreamCounts streams(config.tenant_streams);
   http::net::thread_pool upload_threads(kUploadThreads);
   api::CheckDesk checks(jobs);

@@ -30,11 +30,13 @@ fs::path beside_this_program() { return fs::read_symlink("/proc/self/exe").paren
 
 class LocalModels final : public Models {
  public:
-  LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program, AskLimits limits)
+  LocalModels(JobService& jobs, const fs::path& data_dir, const fs::path& program, AskLimits limits,
+              const std::function<void(std::string_view)>& report)
       : jobs_(jobs),
         uploads_(data_dir / "models"),
         delay_(limits.delay),
-        serving_(data_dir / "serving", [&jobs](const std::string& id) { return jobs.find_model(id).has_value(); }),
+        serving_(
+            data_dir / "serving", [&jobs](const std::string& id) { return jobs.find_model(id).has_value(); }, report),
         drift_(data_dir / "serving"),
         log_(
             data_dir / "serving", [this] { forget_deleted(); },
@@ -237,8 +239,9 @@ class LocalModels final : public Models {
 
 }  // namespace
 
-std::unique_ptr<Models> make_models(JobService& jobs, fs::path data_dir, fs::path worker_program, AskLimits limits) {
-  return std::make_unique<LocalModels>(jobs, data_dir, worker_program, limits);
+std::unique_ptr<Models> make_models(JobService& jobs, fs::path data_dir, fs::path worker_program, AskLimits limits,
+                                    const std::function<void(std::string_view)>& report) {
+  return std::make_unique<LocalModels>(jobs, data_dir, worker_program, limits, report);
 }
 
 }  // namespace kedge::server

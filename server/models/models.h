@@ -90,8 +90,9 @@ class Models {
   virtual std::filesystem::path artifact(std::string_view job, std::string_view name) const = 0;
 };
 
-// Borrows the service.
+// Borrows the service. `report` hears of files that are damaged and left out.
 std::unique_ptr<Models> make_models(JobService& jobs, std::filesystem::path data_dir,
-                                    std::filesystem::path worker_program, AskLimits limits = {});
+                                    std::filesystem::path worker_program, AskLimits limits,
+                                    const std::function<void(std::string_view)>& report);
 
 }  // namespace kedge::server

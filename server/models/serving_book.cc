@@ -41,7 +41,8 @@ std::string read(const fs::path& file) {
 
 }   // namespace
 
-ServingBook::ServingBook(fs::path folder, const std::function<bool(const std::string& model)>& has_model)
+ServingBook::ServingBook(fs::path folder, const std::function<bool(const std::string& model)>& has_model,
+                         const std::function<void(std::string_view)>& report)
     : folder_(std::move(folder)) {
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -58,7 +59,9 @@ ServingBook::ServingBook(fs::path folder, const std::function<bool(const std::st
     if (kind != ".json") continue;
     try {
       settings_[model] = serving_settings_of(read(entry.path()));
-    } catch (const Error&) {   // damaged on the disk: GET shows the defaults, by which the model is served
+    } catch (const Error& error) {
+      report(fmt::format("{} is damaged, so the model is served by the defaults: {}{}{}", entry.path().string(),
+                         error.where, error.where.empty() ? "" : ": ", error.message));
     }
   }
   for (const fs::path& leftover : leftovers) fs::remove(leftover, error);

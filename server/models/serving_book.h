@@ -16,9 +16,11 @@ namespace kedge::server {
 // counted of their questions (drift_book.h). Thread safe.
 class ServingBook {
  public:
-  // Reads what is there. `has_model`: whether a model is stored; the files of others are removed. Errors: kUnavailable
+  // Reads what is there. `has_model`: whether a model is stored; the files of others are removed. `report` hears of a
+  // damaged file: its model is served by the defaults, and the file stays until the next set(). Errors: kUnavailable
   // when the folder cannot be made.
-  ServingBook(std::filesystem::path folder, const std::function<bool(const std::string& model)>& has_model);
+  ServingBook(std::filesystem::path folder, const std::function<bool(const std::string& model)>& has_model,
+              const std::function<void(std::string_view)>& report);
 
   ServingSettings find(std::string_view model) const;   // the defaults of a model without settings
   // Returns when they are on the disk; the next question is asked by them. Errors: kStorageFull or kInternal in the

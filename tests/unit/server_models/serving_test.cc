@@ -15,6 +15,7 @@ namespace {
 using schema::ErrorCode;
 
 constexpr auto kAll = [](const std::string&) { return true; };
+constexpr auto kQuiet = [](std::string_view said) { ADD_FAILURE() << said; };
 
 schema::Error refusal(std::string_view json) {
   try {
@@ -46,8 +47,8 @@ TEST(ServingSettings, NameTheFieldThatIsRefused) {
 TEST(ServingBook, OutlivesARestart) {
   const tests::TempDir dir;
   const ServingSettings settings{.max_batch_rows = 8, .max_delay_us = 100};
-  ServingBook(dir / "serving", kAll).set("mdl_1", settings);
-  const ServingBook again(dir / "serving", kAll);
+  ServingBook(dir / "serving", kAll, kQuiet).set("mdl_1", settings);
+  const ServingBook again(dir / "serving", kAll, kQuiet);
   EXPECT_EQ(again.find("mdl_1"), settings);
   EXPECT_EQ(again.find("mdl_2"), ServingSettings());
 }
@@ -55,23 +56,33 @@ TEST(ServingBook, OutlivesARestart) {
 TEST(ServingBook, ForgetsWhatNoModelHas) {
   const tests::TempDir dir;
   {
-    ServingBook book(dir / "serving", kAll);
+    ServingBook book(dir / "serving", kAll, kQuiet);
     book.set("mdl_1", {.max_batch_rows = 8}), book.set("mdl_2", {.max_batch_rows = 9});
     book.forget("mdl_1");
     EXPECT_EQ(book.find("mdl_1"), ServingSettings());
     EXPECT_FALSE(exists(dir / "serving" / "mdl_1.json"));
   }
   std::ofstream(dir / "serving" / "mdl_3.json.part") << "{\"maxB";   // a crash while it was written
-  const ServingBook book(dir / "serving", [](const std::string& model) { return model != "mdl_2"; });
+  const ServingBook book(dir / "serving", [](const std::string& model) { return model != "mdl_2"; }, kQuiet);
   EXPECT_EQ(book.find("mdl_2"), ServingSettings());
   EXPECT_TRUE(is_empty(dir / "serving"));
 }
 
 TEST(ServingBook, ServesByTheDefaultsWhereItsFileIsDamaged) {
   const tests::TempDir dir;
-  ServingBook(dir / "serving", kAll).set("mdl_1", {.max_batch_rows = 8});
+  ServingBook(dir / "serving", kAll, kQuiet).set("mdl_1", {.max_batch_rows = 8});
   std::ofstream(dir / "serving" / "mdl_1.json") << "{\"maxB";
-  EXPECT_EQ(ServingBook(dir / "serving", kAll).find("mdl_1"), ServingSettings());
+  std::ofstream(dir / "serving" / "mdl_2.json") << R"({"maxBatchRows": -1})";
+  std::vector<std::string> said;
+  ServingBook book(dir / "serving", kAll, [&](std::string_view line) { said.emplace_back(line); });
+  EXPECT_EQ(book.find("mdl_1"), ServingSettings());
+  EXPECT_THAT(said,
+              testing::UnorderedElementsAre(
+                  testing::AllOf(testing::StartsWith((dir / "serving" / "mdl_1.json").string() + " is damaged"),
+                                 testing::HasSubstr("served by the defaults")),
+                  testing::AllOf(testing::HasSubstr("mdl_2.json is damaged"), testing::HasSubstr("maxBatchRows"))));
+  book.set("mdl_1", {.max_batch_rows = 9}), book.set("mdl_2", {.max_batch_rows = 9});
+  EXPECT_EQ(ServingBook(dir / "serving", kAll, kQuiet).find("mdl_1").max_batch_rows, 9);
 }
 
 TEST(CountRows, CountsThoseOfEachForm) {
