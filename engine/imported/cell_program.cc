@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto kLastCode = static_cast<std::int64_t>(CellCode::kAbove);
 constexpr std::int64_t kMostOps = 1 << 16, kMostEnsembles = 1 << 10;
+constexpr std::int64_t kPieceBytes = std::int64_t{32} << 20;   // of the rows that a device is asked for at once
 constexpr std::int64_t kBlockBytes = 512 << 10;   // of the columns of a block of rows: they fit an L2 cache
 constexpr std::int64_t kMostBlockRows = 1024;
 
@@ -138,11 +139,13 @@ void CellProgram::state(StateArchive& archive) {
 
 struct CellWalk::Impl {
   const CellProgram& program;
-  std::vector<std::unique_ptr<const EnsembleWalk>> walks;
-  std::int64_t n_cells = 0, row_ns = 0;
+  TreeSums sums;   // of a device
+  std::vector<std::unique_ptr<const EnsembleWalk>> walks = {};
+  std::int64_t n_cells = program.n_cols, row_ns = 0;
 
-  explicit Impl(const CellProgram& owned) : program(owned), n_cells(owned.n_cols) {
+  Impl(const CellProgram& owned, TreeSums of_device) : program(owned), sums(std::move(of_device)) {
     for (const LeafyTrees& ensemble : program.ensembles) {
+      if (sums) continue;
       walks.push_back(std::make_unique<const EnsembleWalk>(ensemble.trees, ensemble.leaf_values));
       row_ns += 20 * ensemble.trees.n_trees();
     }
@@ -155,42 +158,93 @@ struct CellWalk::Impl {
     return std::clamp<std::int64_t>(kBlockBytes / (8 * n_cells), 1, kMostBlockRows);
   }
 
-  void run_trees(const CellOp& op, CellBlock& block, std::int64_t out) const {
-    const auto n = static_cast<std::int64_t>(op.inputs.size()), rows = block.n_rows;
-    std::vector<double> cells(static_cast<std::size_t>(n * rows));
+  // The inputs of an operation, row by row; and what it adds, from rows.
+  static void gather(const CellOp& op, CellBlock& block, double* cells) {
+    const auto n = static_cast<std::int64_t>(op.inputs.size());
     for (std::int64_t j = 0; j < n; ++j)
-      for (std::int64_t i = 0; i < rows; ++i) cells[i * n + j] = block.column(op.inputs[j])[i];
-    const auto at = static_cast<std::size_t>(op.numbers[0]);
-    const std::vector<double> sums = walks[at]->margins(cells, rows);
-    const std::int64_t n_outputs = program.ensembles[at].trees.n_outputs;
+      for (std::int64_t i = 0; i < block.n_rows; ++i) cells[i * n + j] = block.column(op.inputs[j])[i];
+  }
+  static void scatter(const double* sums, std::int64_t n_outputs, CellBlock& block, std::int64_t out) {
     for (std::int64_t k = 0; k < n_outputs; ++k)
-      for (std::int64_t i = 0; i < rows; ++i) block.column(out + k)[i] = sums[i * n_outputs + k];
+      for (std::int64_t i = 0; i < block.n_rows; ++i) block.column(out + k)[i] = sums[i * n_outputs + k];
+  }
+  void run_trees(const CellOp& op, CellBlock& block, std::int64_t out) const {
+    std::vector<double> cells(op.inputs.size() * static_cast<std::size_t>(block.n_rows));
+    gather(op, block, cells.data());
+    const auto at = static_cast<std::size_t>(op.numbers[0]);
+    scatter(walks[at]->margins(cells, block.n_rows).data(), program.ensembles[at].trees.n_outputs, block, out);
   }
 
-  void run(const double* rows, std::int64_t n, const CellOutput& output, double* out) const {
+  CellBlock block_of(const double* rows, std::int64_t n) const {
     CellBlock block{.n_rows = n, .cells = std::vector<double>(static_cast<std::size_t>(n * n_cells))};
     for (std::int64_t j = 0; j < program.n_cols; ++j)
       for (std::int64_t i = 0; i < n; ++i) block.column(j)[i] = rows[i * program.n_cols + j];
+    return block;
+  }
+  static void put(CellBlock& block, const CellOutput& output, double* out) {
+    const auto wide = static_cast<std::int64_t>(output.columns.size());
+    for (std::int64_t j = 0; j < wide; ++j)
+      for (std::int64_t i = 0; i < block.n_rows; ++i) out[i * wide + j] = block.column(output.columns[j])[i];
+  }
+
+  void run(const double* rows, std::int64_t n, const CellOutput& output, double* out) const {
+    CellBlock block = block_of(rows, n);
     std::int64_t next = program.n_cols;
     for (const CellOp& op : program.ops) {
       if (op.code == CellCode::kTrees) run_trees(op, block, next);
       else run_cells(op, block, next);
       next += columns_added(program, op, "model: an operation");
     }
+    put(block, output, out);
+  }
+
+  // Each operation for all blocks of some rows, so that a device is asked for their trees at once.
+  void run_with_device(const double* rows, std::int64_t n, const CellOutput& output, double* out) const {
+    const std::int64_t size = rows_of_block(), n_blocks = (n + size - 1) / size;
     const auto wide = static_cast<std::int64_t>(output.columns.size());
-    for (std::int64_t j = 0; j < wide; ++j)
-      for (std::int64_t i = 0; i < n; ++i) out[i * wide + j] = block.column(output.columns[j])[i];
+    std::vector<CellBlock> blocks(static_cast<std::size_t>(n_blocks));
+    const auto for_blocks = [&](auto&& work) {
+      for_tasks(n_blocks, n * row_ns, [&](std::int64_t b) { work(b * size, blocks[static_cast<std::size_t>(b)]); });
+    };
+    for_blocks([&](std::int64_t first, CellBlock& block) {
+      block = block_of(rows + first * program.n_cols, std::min(size, n - first));
+    });
+    std::int64_t next = program.n_cols;
+    for (const CellOp& op : program.ops) {
+      if (op.code == CellCode::kTrees) {
+        const auto n_inputs = static_cast<std::int64_t>(op.inputs.size());
+        const auto at = static_cast<std::size_t>(op.numbers[0]);
+        std::vector<double> cells(static_cast<std::size_t>(n * n_inputs));
+        for_blocks([&](std::int64_t first, CellBlock& block) { gather(op, block, cells.data() + first * n_inputs); });
+        const std::vector<double> found = sums(at, cells, n);
+        const std::int64_t n_outputs = program.ensembles[at].trees.n_outputs;
+        for_blocks([&](std::int64_t first, CellBlock& block) {
+          scatter(found.data() + first * n_outputs, n_outputs, block, next);
+        });
+      } else {
+        for_blocks([&](std::int64_t, CellBlock& block) { run_cells(op, block, next); });
+      }
+      next += columns_added(program, op, "model: an operation");
+    }
+    for_blocks([&](std::int64_t first, CellBlock& block) { put(block, output, out + first * wide); });
   }
 };
 
-CellWalk::CellWalk(const CellProgram& program) : impl_(new Impl(program)) {}
+CellWalk::CellWalk(const CellProgram& program, TreeSums sums) : impl_(new Impl(program, std::move(sums))) {}
 CellWalk::~CellWalk() = default;
 
 std::vector<double> CellWalk::output(const CellOutput& output, std::span<const double> rows,
                                      std::int64_t n_rows) const {
-  const std::int64_t size = impl_->rows_of_block(), n_blocks = (n_rows + size - 1) / size;
   const auto wide = static_cast<std::int64_t>(output.columns.size());
   std::vector<double> out(static_cast<std::size_t>(n_rows * wide));
+  if (impl_->sums) {
+    const std::int64_t piece = std::max<std::int64_t>(1, kPieceBytes / (8 * impl_->n_cells));
+    for (std::int64_t first = 0; first < n_rows; first += piece)
+      impl_->run_with_device(rows.data() + first * impl_->program.n_cols, std::min(piece, n_rows - first), output,
+                             out.data() + first * wide);
+    return out;
+  }
+  const std::int64_t size = impl_->rows_of_block(), n_blocks = (n_rows + size - 1) / size;
   for_tasks(n_blocks, n_rows * impl_->row_ns, [&](std::int64_t b) {
     const std::int64_t first = b * size;
     impl_->run(rows.data() + first * impl_->program.n_cols, std::min(size, n_rows - first), output,

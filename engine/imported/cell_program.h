@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,10 +77,16 @@ inline constexpr std::int64_t kMostCells = 1 << 16;   // columns of a program, t
 // How many columns an operation adds. Errors: kModelCorrupt, beginning with `where`, where its numbers do not fit.
 std::int64_t columns_added(const CellProgram& program, const CellOp& op, const std::string& where);
 
+// What a device says of rows x columns cells (row-major, host) in one of a program's ensembles: as
+// EnsembleWalk::margins(), the same bits.
+using TreeSums =
+    std::function<std::vector<double>(std::size_t ensemble, std::span<const double> cells, std::int64_t n_rows)>;
+
 // Runs rows through a program. Borrows it. Every row gets the same bits whichever rows are beside it.
 class CellWalk {
  public:
-  explicit CellWalk(const CellProgram& program);
+  // sums: asked by one thread for many rows at once; empty: trees are walked here.
+  explicit CellWalk(const CellProgram& program, TreeSums sums = {});
   ~CellWalk();
   CellWalk(const CellWalk&) = delete;
 

@@ -389,9 +389,9 @@ std::vector<double> EnsembleWalk::margins(std::span<const double> rows, std::int
   return out;
 }
 
-void EnsembleWalk::to_predictions(std::vector<double>& margins) const {
-  if (impl_->e.is_float32) link_all<float>(impl_->e, margins);
-  else link_all<double>(impl_->e, margins);
+void to_predictions(const TreeEnsemble& ensemble, std::vector<double>& margins) {
+  if (ensemble.is_float32) link_all<float>(ensemble, margins);
+  else link_all<double>(ensemble, margins);
 }
 
 }   // namespace kedge::engine

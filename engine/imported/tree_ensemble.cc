@@ -6,11 +6,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/core/category_set.h"
+
 namespace kedge::engine {
 namespace {
 
 constexpr std::int32_t kMostOutputs = 1 << 20;
-constexpr double kMostCategory = 16777216;   // XGBoost's bound of a category; LightGBM's sets are no larger here
 
 [[noreturn]] void fail(const std::string& where, const std::string& problem) {
   throw schema::Error(schema::ErrorCode::kModelCorrupt, where + problem);
@@ -107,10 +108,8 @@ void check_nodes(StateArchive& archive, const TreeEnsemble& e) {
 }   // namespace
 
 bool is_in_set(const TreeEnsemble& e, std::int32_t set, double category) {
-  if (!(e.is_float32 ? category >= 0 : category > -1) || !(category < kMostCategory)) return false;
-  const auto code = static_cast<std::uint32_t>(static_cast<std::int32_t>(category));
-  const std::int64_t begin = e.set_offset[set], word = code / 32;
-  return word < e.set_offset[set + 1] - begin && (e.set_words[begin + word] >> code % 32 & 1) != 0;
+  const std::int64_t begin = e.set_offset[set];
+  return is_in_category_set(e.set_words.data() + begin, e.set_offset[set + 1] - begin, e.is_float32, category);
 }
 
 namespace {

@@ -86,6 +86,9 @@ void append_tree(const SourceTree& tree, std::int32_t output, const std::string&
 // Whether a category is in a set; one that has no place there is not.
 bool is_in_set(const TreeEnsemble& ensemble, std::int32_t set, double category);
 
+// From margins to predictions, in place.
+void to_predictions(const TreeEnsemble& ensemble, std::vector<double>& margins);
+
 // What each column contributes to the margins of rows x n_cols values (row-major, host), by trees that have a cover:
 // as tree_contributions() in engine/backend/host/tree_shap.h, in double. background: values of the same form that they
 // are counted against; empty: none. among_pairs: as tree_interactions() there, without a background. Errors: as there.
@@ -93,7 +96,7 @@ std::vector<double> ensemble_contributions(const TreeEnsemble& ensemble, std::sp
                                            std::span<const double> background, std::int64_t n_rows,
                                            bool among_pairs = false);
 
-// Margins, or predictions, of rows x n_cols values (row-major, host), a missing one NaN, as rows x n_outputs
+// Margins of rows x n_cols values (row-major, host), a missing one NaN, as rows x n_outputs
 // numbers; each is a float where the ensemble is_float32. Sums take the trees in order: the bits of the program that
 // grew them. A category without a place in the set is in none.
 class EnsembleWalk {
@@ -106,8 +109,6 @@ class EnsembleWalk {
 
   // O(rows * trees * depth), on all threads where that pays. Errors: kCancelled.
   std::vector<double> margins(std::span<const double> rows, std::int64_t n_rows) const;
-  // The link, in place.
-  void to_predictions(std::vector<double>& margins) const;
 
  private:
   struct Impl;

@@ -19,6 +19,7 @@
 #include "engine/estimators/contributions.h"
 #include "engine/imported/imported_model.h"
 #include "engine/model/contributions_answer.h"
+#include "engine/model/ensemble_sums.h"
 #include "engine/model/graph_model.h"
 #include "engine/version.h"
 
@@ -63,7 +64,7 @@ std::string bytes_of_file(int fd, std::int64_t size) {
 class EnsembleModel final : public StoredModel {
  public:
   EnsembleModel(const Context& ctx, const ModelFile& file)
-      : info_(file.info()), trees_(loaded(ctx, file)), walk_(trees_) {
+      : info_(file.info()), trees_(loaded(ctx, file)), sums_(ctx, trees_) {
     schema::ModelInfo expected;
     describe_trees(trees_, expected);
     require(info_.dtype == expected.dtype, ErrorCode::kModelCorrupt, "model: its dtype is {}, its trees are {}",
@@ -82,8 +83,8 @@ class EnsembleModel final : public StoredModel {
             "rows of {} columns for a model of {}", rows.features.size(), info_.columns.size());
     std::vector<double> known;   // where a category may be unknown
     if (output == kContributions || output == kInteractions) return contributed(rows, output == kInteractions);
-    std::vector<double> numbers = walk_.margins(cells_of(rows, known), rows.n_rows);
-    if (output != "decision_function") walk_.to_predictions(numbers);
+    std::vector<double> numbers = sums_.margins(cells_of(rows, known), rows.n_rows);
+    if (output != "decision_function") to_predictions(trees_, numbers);
     ModelAnswer answer = output == "predict" && trees_.is_classifier ? classes_of(numbers, rows.n_rows)
                          : output == "predict_proba"                 ? shares_of(numbers, rows.n_rows)
                                                                      : columns_of(std::move(numbers));
@@ -175,7 +176,7 @@ class EnsembleModel final : public StoredModel {
 
   schema::ModelInfo info_;
   TreeEnsemble trees_;
-  EnsembleWalk walk_;   // of trees_
+  EnsembleSums sums_;   // of trees_
 };
 
 }   // namespace

@@ -7,6 +7,7 @@
 
 #include "engine/core/require.h"
 #include "engine/imported/imported_model.h"
+#include "engine/model/ensemble_sums.h"
 
 namespace kedge::engine {
 namespace {
@@ -29,7 +30,7 @@ void check_outputs(const schema::ModelInfo& info, const CellProgram& program) {
 class GraphModel final : public StoredModel {
  public:
   GraphModel(const Context& ctx, const ModelFile& file)
-      : info_(file.info()), program_(loaded(ctx, file)), walk_(program_) {
+      : info_(file.info()), program_(loaded(ctx, file)), walk_(program_, device_tree_sums(ctx, program_)) {
     check_outputs(info_, program_);
     info_.outputs.clear();
     for (const CellOutput& output : program_.outputs) info_.outputs.push_back(output.name);

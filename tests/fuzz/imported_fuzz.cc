@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::vector<double> rows(static_cast<std::size_t>(n_rows * model.trees.n_cols), 0.5);
       rows.front() = std::strtod("nan", nullptr), rows.back() = -3;
       std::vector<double> answers = walk.margins(rows, n_rows);
-      walk.to_predictions(answers);
+      to_predictions(model.trees, answers);
     }
   } catch (const kedge::schema::Error&) {   // refused, as it should be
   }

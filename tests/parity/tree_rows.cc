@@ -1,7 +1,7 @@
 // The tree ops by what must hold of any tree: grown to the end on distinct rows it knows every row; and what the host's grower grows,
 // a device grows by its kernels, bit for bit. (Unweighted classes with best cuts are compared in tests/unit/forest.)
 #include "engine/backend/host/host_grower.h"
-#include "tests/parity/probe.h"
+#include "tests/parity/walk_rows.h"
 
 namespace kedge::parity {
 namespace {
@@ -139,7 +139,7 @@ std::vector<Row<T>> tree_rows() {
   using enum engine::Criterion;
   using enum engine::Splitter;
   const std::vector<Shape> classes = {{9, 3, 3}, {90, 5, 3}, {200, 7, 4}}, values = {{9, 3, 0}, {90, 5, 0}, {1300, 4, 0}};
-  return {
+  std::vector<Row<T>> rows = {
       {"full_tree", kExact, &check_full_tree_knows_its_rows<T>, {{2, 1, 2}, {60, 3, 2}, {250, 9, 5}}},
       {"predict_many_rows",
        kExact,
@@ -153,6 +153,8 @@ std::vector<Row<T>> tree_rows() {
       {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values},
       {"weighted_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kBest, true>, classes},
       {"random_weighted_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, true>, classes}};
+  for (const Row<T>& row : walk_rows<T>()) rows.push_back(row);
+  return rows;
 }
 
 template std::vector<Row<float>> tree_rows();

@@ -134,11 +134,16 @@ HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X
 }
 
 template <class T>
-HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X, const HistCategories& fitted) {
+void require_nominal(const char* owner, const Samples<T>& X, const HistCategories& fitted) {
   for (std::int64_t j = 0; j < X.n_cols(); ++j)
     require(is_nominal(X, j) == fitted.is_nominal(j), ErrorCode::kBadData, "{}: column {} is {}, was {} in the fit",
             owner, X.table->column_label(j), is_nominal(X, j) ? "nominal" : "numeric",
             fitted.is_nominal(j) ? "nominal" : "numeric");
+}
+
+template <class T>
+HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X, const HistCategories& fitted) {
+  require_nominal(owner, X, fitted);
   read(ctx, X);
   translate(X, fitted);
 }
@@ -203,6 +208,8 @@ template std::vector<std::int8_t> monotonic_signs(const char*, const Value&, con
                                                   const HistCategories&);
 template std::vector<std::int8_t> monotonic_signs(const char*, const Value&, const Samples<double>&,
                                                   const HistCategories&);
+template void require_nominal(const char*, const Samples<float>&, const HistCategories&);
+template void require_nominal(const char*, const Samples<double>&, const HistCategories&);
 template class HistRows<float>;
 template class HistRows<double>;
 

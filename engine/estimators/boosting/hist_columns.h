@@ -28,6 +28,10 @@ template <class T>
 std::vector<std::uint8_t> category_mask(const char* owner, const schema::Value& categorical_features,
                                         const Samples<T>& X);
 
+// Errors: kBadData if a nominal column of the fit is not one here, or the other way round.
+template <class T>
+void require_nominal(const char* owner, const Samples<T>& X, const HistCategories& fitted);
+
 // The values of X in host memory: where they lie, or a copy, in which a category of a nominal column is its place in
 // `names`, one that is not there NaN.
 template <class T>
@@ -36,7 +40,7 @@ class HistRows {
   // Of a fit: finds the categories. Errors: kBadData for a column with more than max_bins of them.
   HistRows(const Context& ctx, const char* owner, const Samples<T>& X, std::vector<std::uint8_t> mask,
            std::int64_t max_bins, HistCategories& found);
-  // Of a prediction. Errors: kBadData if a nominal column of the fit is not one here, or the other way round.
+  // Of a prediction. Errors: as require_nominal().
   HistRows(const Context& ctx, const char* owner, const Samples<T>& X, const HistCategories& fitted);
   MatrixView<const T> view() const { return view_; }
 

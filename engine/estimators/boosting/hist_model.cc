@@ -12,6 +12,7 @@
 #include "engine/core/legacy_random.h"
 #include "engine/core/row_parts.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/boosting/hist_walk.h"
 #include "engine/estimators/checks.h"
 
 namespace kedge::engine {
@@ -234,6 +235,10 @@ template <class T>
 std::vector<double> HistModel<T>::raw(const Context& ctx, const char* owner, const Samples<T>& X) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_.n_cols));
   ctx.check_stop();
+  if (TreeWalkOps* const ops = tree_walk_ops(ctx.device.trees()); ops && X.n_rows() > 0) {
+    require_nominal(owner, X, categories_);
+    return raw_of_device(ctx, *ops, X);
+  }
   const HistRows<T> rows(ctx, owner, X, categories_);
   std::vector<double> result;
   for (const double base : baseline_) result.insert(result.end(), static_cast<std::size_t>(X.n_rows()), base);
@@ -242,6 +247,19 @@ std::vector<double> HistModel<T>::raw(const Context& ctx, const char* owner, con
   if (coded_) add_coded(*coded_, forest_, rows.view(), std::span<double>(result));
   else add_boosted(forest_, 0, rows.view(), {}, std::span<double>(result));
   return result;
+}
+
+template <class T>
+std::vector<double> HistModel<T>::raw_of_device(const Context& ctx, TreeWalkOps& ops, const Samples<T>& X) const {
+  if (ready_on_ != &ctx.device) {
+    ready_ =
+        ready_walk(ops, forest_, baseline_, sizeof(T) == sizeof(float) ? WalkCells::kFloat32 : WalkCells::kFloat64);
+    ready_on_ = &ctx.device;
+  }
+  Matrix<T> scratch;
+  Matrix<double> sums(ctx.memory(), forest_.n_outputs, X.n_rows());
+  ready_->sums(X.values(ctx, scratch), category_keys(X, categories_, forest_), sums.view());
+  return sums.to_host();
 }
 
 // With categories by their places.
@@ -301,7 +319,7 @@ void HistModel<T>::append_attributes(schema::ValueMap& map) const {
 template <class T>
 void HistModel<T>::state(StateArchive& archive, std::int32_t max_outputs) {
   state_of(archive, forest_, max_outputs);
-  if (archive.is_loading()) coded_.reset(), is_coded_ = false;
+  if (archive.is_loading()) coded_.reset(), is_coded_ = false, ready_.reset(), ready_on_ = nullptr;
   archive.field("baseline", baseline_, forest_.n_outputs);
   archive.expect_finite("baseline", baseline_);
   archive.field("is_category", categories_.is_category, forest_.n_cols);

@@ -7,6 +7,7 @@
 
 #include "engine/backend/host/boost_forest.h"
 #include "engine/backend/host/boost_loss.h"
+#include "engine/backend/ops/tree_walk.h"
 #include "engine/estimators/boosting/hist_columns.h"
 #include "engine/estimators/boosting/hist_params.h"
 #include "engine/estimators/contributions.h"
@@ -42,6 +43,7 @@ class HistModel {
 
  private:
   struct Rows;   // of a fit: which are fitted, which validate
+  std::vector<double> raw_of_device(const Context& ctx, TreeWalkOps& ops, const Samples<T>& X) const;
   std::vector<double> cells_of(const Context& ctx, const char* owner, const Samples<T>& X) const;
   Rows part_rows(const char* owner, const HistBoostingParams& params, const HistTarget& target,
                  std::uint32_t seed) const;
@@ -52,6 +54,8 @@ class HistModel {
   BoostForest forest_;
   mutable std::shared_ptr<const CodedTrees> coded_;   // made by the first prediction; null: none can be
   mutable bool is_coded_ = false;
+  mutable std::shared_ptr<const ReadyWalk> ready_;   // made by the first prediction on a device that walks trees itself
+  mutable const Device* ready_on_ = nullptr;
   std::vector<double> baseline_;
   HistCategories categories_;
   std::vector<std::int8_t> monotonic_;

@@ -6,7 +6,7 @@
 
 namespace kedge::engine {
 
-constexpr const char *kHist = "all of fit and predict", *kExact = "the growth of the trees";
+constexpr const char *kHist = "all of the fit, and the link of its answers", *kExact = "the growth of the trees";
 
 void add_boosting(Rows& rows) {
   add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {1, 3, 48}, {.host_part = kHist});

@@ -41,38 +41,6 @@ std::int32_t only_class(const Forest& forest, std::int64_t leaf) {
   return -1;
 }
 
-// Two blocks a multiprocessor, each with its rows, their sums and the nodes of some trees.
-template <class Node>
-BlockPlan plan_of(const CudaRuntime& runtime, const Forest& forest) {
-  constexpr std::int64_t kStatic = 1024;   // what a block takes of itself
-  const std::int64_t half = static_cast<std::int64_t>(runtime.max_shared_bytes()) / 2 - kStatic,
-                     nodes = forest.n_nodes() * static_cast<std::int64_t>(sizeof(Node));
-  const std::int64_t row_cells = forest.n_cols * static_cast<std::int64_t>(sizeof(typename Node::Cell)),
-                     row_sums = forest.n_outputs() * static_cast<std::int64_t>(sizeof(double));
-  for (const bool shares_sums : {true, false})
-    for (const int threads : {512, 256, 128}) {
-      const std::int64_t of_rows = threads * (row_cells + (shares_sums ? row_sums : 0));
-      const std::int64_t cache = std::min(nodes, half - of_rows);
-      if (cache < std::min(nodes, kLeastCache)) continue;
-      const std::int64_t n = cache / static_cast<std::int64_t>(sizeof(Node));
-      return {threads, shares_sums, n, static_cast<std::size_t>(of_rows + n * static_cast<std::int64_t>(sizeof(Node)))};
-    }
-  return {};
-}
-
-std::vector<TreeGroup> groups_of(const Forest& forest, std::int64_t cache_nodes) {
-  std::vector<TreeGroup> groups;
-  const auto n_trees = static_cast<std::int32_t>(forest.n_trees());
-  for (std::int32_t first = 0; first < n_trees;) {
-    std::int32_t last = first + 1;
-    while (last < n_trees && forest.tree_offset[last + 1] - forest.tree_offset[first] <= cache_nodes) ++last;
-    const std::int64_t begin = forest.tree_offset[first];
-    groups.push_back({first, last, begin, std::min(cache_nodes, forest.tree_offset[last] - begin)});
-    first = last;
-  }
-  return groups;
-}
-
 template <class Node>
 class Packer {
  public:
@@ -132,6 +100,35 @@ class Packer {
 
 }   // namespace
 
+BlockPlan plan_blocks(const CudaRuntime& runtime, std::int64_t row_bytes, std::int64_t sum_bytes,
+                      std::int64_t node_bytes, std::int64_t n_nodes) {
+  constexpr std::int64_t kStatic = 1024;   // what a block takes of itself
+  const std::int64_t half = static_cast<std::int64_t>(runtime.max_shared_bytes()) / 2 - kStatic,
+                     nodes = n_nodes * node_bytes;
+  for (const bool shares_sums : {true, false})
+    for (const int threads : {512, 256, 128}) {
+      const std::int64_t of_rows = threads * (row_bytes + (shares_sums ? sum_bytes : 0));
+      const std::int64_t cache = std::min(nodes, half - of_rows);
+      if (cache < std::min(nodes, kLeastCache)) continue;
+      const std::int64_t n = cache / node_bytes;
+      return {threads, shares_sums, n, static_cast<std::size_t>(of_rows + n * node_bytes)};
+    }
+  return {};
+}
+
+std::vector<TreeGroup> group_trees(std::span<const std::int64_t> tree_offset, std::int64_t cache_nodes) {
+  std::vector<TreeGroup> groups;
+  const auto n_trees = static_cast<std::int32_t>(tree_offset.size()) - 1;
+  for (std::int32_t first = 0; first < n_trees;) {
+    std::int32_t last = first + 1;
+    while (last < n_trees && tree_offset[last + 1] - tree_offset[first] <= cache_nodes) ++last;
+    const std::int64_t begin = tree_offset[first];
+    groups.push_back({first, last, begin, std::min(cache_nodes, tree_offset[last] - begin)});
+    first = last;
+  }
+  return groups;
+}
+
 template <class Node>
 bool PackedTrees<Node>::fits(const Forest& forest) {
   std::int64_t most = 0;
@@ -142,14 +139,16 @@ bool PackedTrees<Node>::fits(const Forest& forest) {
 template <class Node>
 PackedTrees<Node>::PackedTrees(CudaRuntime& runtime, const Forest& forest, bool by_bins)
     : links_(links_of(forest)),
-      plan_(plan_of<Node>(runtime, forest)),
+      plan_(plan_blocks(runtime, forest.n_cols * static_cast<std::int64_t>(sizeof(typename Node::Cell)),
+                        forest.n_outputs() * static_cast<std::int64_t>(sizeof(double)), sizeof(Node),
+                        forest.n_nodes())),
       n_classes_(forest.n_classes),
       n_outputs_(static_cast<std::int32_t>(forest.n_outputs())) {
   const Packer<Node> packed(forest, by_bins, links_);
   nodes_ = Array<Node>(runtime, std::span<const Node>(packed.nodes));
   values_ = Array<double>(runtime, std::span<const double>(packed.values));
   root_ = Array<std::int64_t>(runtime, std::span<const std::int64_t>(forest.tree_offset));
-  const std::vector<TreeGroup> groups = groups_of(forest, plan_.cache_nodes);
+  const std::vector<TreeGroup> groups = group_trees(forest.tree_offset, plan_.cache_nodes);
   groups_ = Array<TreeGroup>(runtime, std::span<const TreeGroup>(groups));
 }
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/backend/cuda/runtime.h"
@@ -87,6 +88,12 @@ struct BlockPlan {
   std::int64_t cache_nodes = 0;
   std::size_t shared_bytes = 0;
 };
+
+// Two blocks a multiprocessor, each with its rows, their sums if there is room for them, and the nodes of some trees.
+BlockPlan plan_blocks(const CudaRuntime& runtime, std::int64_t row_bytes, std::int64_t sum_bytes,
+                      std::int64_t node_bytes, std::int64_t n_nodes);
+// tree_offset: n_trees + 1.
+std::vector<TreeGroup> group_trees(std::span<const std::int64_t> tree_offset, std::int64_t cache_nodes);
 
 // A forest packed and uploaded. The number of a leaf of one class is the class; of others n_classes and a row of
 // values.

@@ -5,6 +5,7 @@
 
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/trees/ready_trees.h"
+#include "engine/backend/cuda/trees/ready_walk.h"
 #include "engine/backend/cuda/trees/trees_device.h"
 #include "engine/backend/host/host_grower.h"
 #include "engine/backend/host/parallel_tasks.h"
@@ -16,7 +17,7 @@
 namespace kedge::engine {
 namespace {
 
-class CudaTrees final : public TreeOps {
+class CudaTrees final : public TreeOps, public TreeWalkOps {
  public:
   CudaTrees(CudaRuntime& runtime, DeviceLibraries& libraries) : runtime_(runtime), libraries_(libraries) {}
 
@@ -73,6 +74,10 @@ class CudaTrees final : public TreeOps {
 
   std::unique_ptr<ReadyForest> prepare(const Forest& forest) override {
     return std::make_unique<ReadyTrees>(runtime_, forest);
+  }
+
+  std::unique_ptr<ReadyWalk> prepare_walk(const WalkTrees& trees, WalkCells cells) override {
+    return make_ready_walk(runtime_, trees, cells);
   }
 
  private:

@@ -7,18 +7,12 @@
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/trees/packed_trees.h"
 #include "engine/backend/cuda/trees/ready_trees.h"
+#include "engine/backend/cuda/trees/walked_rows.cuh"
 #include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr std::int64_t kMostLeaves = std::int64_t{1}
-                                     << 22;                  // found by one launch: they stay in the second-level cache
-constexpr std::int64_t kMostCells = std::int64_t{1} << 23;   // that a launch may read: they stay there, too
-constexpr std::int64_t kLeastRows = 4096;                    // of a launch, so that it is worth it
-constexpr std::int64_t kFewRows = 16;                        // a multiprocessor: a block each
-constexpr std::int64_t kManyRows = 128;                      // a multiprocessor: enough for a thread a row
 constexpr std::uint32_t kNoLeaf = 0xffffffff;                // the tree drew the row
 
 template <class Cell>
@@ -30,14 +24,6 @@ struct CodeRows {
   __device__ Cell cell(std::int64_t i, std::uint32_t column) const {
     return static_cast<Cell>(codes[column * n_table + (rows ? rows[i] : i)]);
   }
-};
-
-template <class T, class Cell>
-struct ValueRows {
-  static constexpr bool kAreTogether = true;   // the cells of a row
-  const T* X;
-  std::int64_t stride;
-  __device__ Cell cell(std::int64_t i, std::uint32_t column) const { return static_cast<Cell>(X[i * stride + column]); }
 };
 
 // Of n rows, beginning with `first`; what is added up, and whether a tree passes over a row.
@@ -73,19 +59,6 @@ __device__ void add_leaf(const PackedView<Node>& trees, std::uint32_t number, do
   }
   const double* const values = trees.values + static_cast<std::int64_t>(number - n_classes) * trees.n_outputs;
   for (std::int32_t c = 0; c < trees.n_outputs; ++c) sums[c * step] += values[c];
-}
-
-// Cells of the block's rows, column after column, so that the lanes of a warp read different banks whatever columns
-// they ask for. Warps take 8 rows and 4 columns at a time where the cells of a row lie together.
-template <class Rows, class Cell>
-__device__ void load_cells(const Rows& rows, std::int64_t first, std::int64_t n, std::uint32_t n_cols, Cell* cells) {
-  const int threads = static_cast<int>(blockDim.x), own = static_cast<int>(threadIdx.x);
-  if constexpr (Rows::kAreTogether) {
-    for (int i = own / 4; i < n && i < threads; i += threads / 4)
-      for (std::uint32_t j = own % 4; j < n_cols; j += 4) cells[j * threads + i] = rows.cell(first + i, j);
-  } else if (own < n) {
-    for (std::uint32_t j = 0; j < n_cols; ++j) cells[j * threads + own] = rows.cell(first + own, j);
-  }
 }
 
 // A thread a row. Each block reads all nodes once; a visit of a node and a cell in shared memory takes its banks about
@@ -168,12 +141,12 @@ __global__ void sum_leaves(PackedView<Node> trees, const std::uint32_t* leaves, 
 // A block a row: a thread finds a leaf, then a thread adds up an output. One launch, for what a server is asked.
 template <class Node, class Rows>
 __global__ void walk_row(PackedView<Node> trees, Rows rows, RowSums of) {
-  __shared__ std::uint32_t numbers[kThreads];
+  __shared__ std::uint32_t numbers[kWalkThreads];
   const int own = static_cast<int>(threadIdx.x);
   const std::int64_t i = blockIdx.x;
   double* const out = of.out + i * of.stride;
-  for (std::int64_t first = 0; first < trees.n_trees; first += kThreads) {
-    const std::int64_t t = first + own, n = min(static_cast<std::int64_t>(kThreads), trees.n_trees - first);
+  for (std::int64_t first = 0; first < trees.n_trees; first += kWalkThreads) {
+    const std::int64_t t = first + own, n = min(static_cast<std::int64_t>(kWalkThreads), trees.n_trees - first);
     std::uint32_t number = kNoLeaf;
     if (own < n && !of.passes(t, i))
       number = leaf_of<Node>(nullptr, 0, trees.nodes + trees.root[t], trees.links,
@@ -181,10 +154,10 @@ __global__ void walk_row(PackedView<Node> trees, Rows rows, RowSums of) {
     __syncthreads();   // the numbers before are read
     numbers[own] = number;
     __syncthreads();
-    for (std::int32_t c = own; c < trees.n_outputs; c += kThreads)
+    for (std::int32_t c = own; c < trees.n_outputs; c += kWalkThreads)
       out[c] = add_leaves(trees, first > 0 ? out[c] : 0.0, n, c, [&](std::int64_t k) { return numbers[k]; });
   }
-  for (std::int32_t c = own; c < trees.n_outputs; c += kThreads) out[c] /= of.divisor;   // its own sums
+  for (std::int32_t c = own; c < trees.n_outputs; c += kWalkThreads) out[c] /= of.divisor;   // its own sums
 }
 
 template <class Node, class Rows>
@@ -198,17 +171,15 @@ template <class Node, class Rows>
 void sum_leaf_by_leaf(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows& rows, RowSums of) {
   const PackedView<Node> view = packed.view();
   const std::int64_t n = of.n, n_cols = view.links.leaf;
-  const std::int64_t by_leaves = kMostLeaves / std::max<std::int64_t>(1, view.n_trees),
-                     by_cells = kMostCells / std::max<std::int64_t>(1, n_cols);
-  const std::int64_t chunk = std::min(n, std::max(kLeastRows, std::min(by_leaves, by_cells)));
+  const std::int64_t chunk = rows_of_launch(n, view.n_trees, n_cols);
   Array<std::uint32_t> leaves(runtime, chunk * view.n_trees);
   double* const out = of.out;
   for (std::int64_t first = 0; first < n; first += chunk) {
     of.first = first, of.n = std::min(chunk, n - first), of.out = out + first * of.stride;
     KEDGE_LAUNCH(runtime, (find_leaves<Node, Rows>),
-                 tall_grid(runtime, blocks_for(of.n, kThreads), static_cast<unsigned>(view.n_trees)), kThreads, 0, view,
-                 rows, of, leaves.data());
-    KEDGE_LAUNCH(runtime, sum_leaves<Node>, blocks_for(of.n * view.n_outputs, kThreads), kThreads, 0, view,
+                 tall_grid(runtime, blocks_for(of.n, kWalkThreads), static_cast<unsigned>(view.n_trees)), kWalkThreads,
+                 0, view, rows, of, leaves.data());
+    KEDGE_LAUNCH(runtime, sum_leaves<Node>, blocks_for(of.n * view.n_outputs, kWalkThreads), kWalkThreads, 0, view,
                  leaves.data(), of);
   }
 }
@@ -219,7 +190,8 @@ void sum_rows(CudaRuntime& runtime, const PackedTrees<Node>& packed, const Rows&
   const std::int64_t blocks = runtime.multiprocessors();
   const BlockPlan& plan = packed.plan();
   if (of.n <= kFewRows * blocks)
-    KEDGE_LAUNCH(runtime, (walk_row<Node, Rows>), static_cast<unsigned>(of.n), kThreads, 0, packed.view(), rows, of);
+    KEDGE_LAUNCH(runtime, (walk_row<Node, Rows>), static_cast<unsigned>(of.n), kWalkThreads, 0, packed.view(), rows,
+                 of);
   else if (of.n >= kManyRows * blocks && plan.threads > 0) sum_many(runtime, packed, rows, of);
   else sum_leaf_by_leaf(runtime, packed, rows, of);
 }

@@ -153,15 +153,44 @@ TEST(Boosting, CutsCategoriesIntoSetsByName) {
 }
 
 TEST(Boosting, TakesAnUnknownCategoryForMissing) {
-  const Context ctx{.device = testing::device_named("cpu")};
-  std::vector<double> values;
-  const Samples<double> X = shops(ctx, {"a", "b", "c", "d", "e"}, values);
-  const auto estimator = make(kRegressor, {});
-  estimator->fit(ctx, X, Target{.values = values});
-  const std::vector<Feature> features{{"shop", {"a", "z"}, true}, {.name = "day"}};
-  const std::vector<double> found = answers<double>(
-      ctx, *estimator, samples_of(Matrix<double>(ctx.memory(), 2, 2, std::vector<double>{1, 3, kNan, 3}), features));
-  EXPECT_EQ(found[0], found[1]);
+  for (const char* device : {"cpu", "emulated"}) {
+    const Context ctx{.device = testing::device_named(device)};
+    std::vector<double> values;
+    const Samples<double> X = shops(ctx, {"a", "b", "c", "d", "e"}, values);
+    const auto estimator = make(kRegressor, {});
+    estimator->fit(ctx, X, Target{.values = values});
+    for (const std::vector<std::string>& declared : {std::vector<std::string>{"a", "z"}, {"y", "z"}}) {
+      const std::vector<Feature> features{{"shop", declared, true}, {.name = "day"}};
+      const std::vector<double> found =
+          answers<double>(ctx, *estimator,
+                          samples_of(Matrix<double>(ctx.memory(), 2, 2, std::vector<double>{1, 3, kNan, 3}), features));
+      EXPECT_EQ(found[0], found[1]) << device;
+    }
+  }
+}
+
+// Cells that are missing, categories by number, and what is no category of the fit.
+TEST(Boosting, AnswersWithTheSameBitsOnAGpuWhateverACellIs) {
+  Data data = bumps(900, 3);
+  Data asked = data;
+  for (std::size_t i = 0; i < 900; ++i) {
+    if (i % 5 == 0) data.X[3 * i] = kNan;
+    if (i % 3 == 0) asked.X[3 * i + i % 2] = kNan;
+    if (i % 7 == 0) asked.X[3 * i + 2] = i % 2 == 0 ? 99 : 2.5;
+  }
+  const ValueMap params{{"max_iter", 6}, {"categorical_features", schema::ValueList{2}}};
+  const Context cpu{.device = testing::device_named("cpu")}, gpu{.device = testing::device_named("emulated")};
+  for (const char* name : {kClassifier, kRegressor}) {
+    const auto compare = [&]<class T>(T) {
+      const testing::Loaded<T> fitted(cpu.device, data), here(cpu.device, asked), there(gpu.device, asked);
+      const auto estimator = make<T>(name, params);
+      estimator->fit(cpu, fitted.all(), fitted.target());
+      const std::vector<double> expected = answers<T>(cpu, *estimator, here.all());
+      EXPECT_EQ(answers<T>(gpu, *estimator, there.all()), expected) << name;
+      EXPECT_EQ(answers<T>(cpu, *estimator, here.all()), expected) << name;
+    };
+    compare(float{}), compare(double{});
+  }
 }
 
 TEST(Boosting, RisesWhereItMustRise) {
