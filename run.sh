@@ -336,7 +336,7 @@ wheels() {
   (cd client/python && "$venv/bin/mypy")
   "$venv/bin/pip" install --quiet --force-reinstall --no-deps "$dist"/kedge_ml-*.whl
   say "testing the wheels"
-  for test in typed client client_data client_frames client_uploads client_failures client_servers machine notebook sklearn sklearn_forest sklearn_batch sklearn_patch sklearn_kinds sklearn_cells sklearn_clusters sklearn_imbalanced sklearn_outputs sklearn_by_column sklearn_export sklearn_lines sklearn_texts sklearn_failures; do
+  for test in typed client client_data client_frames client_uploads client_failures client_servers machine notebook sklearn sklearn_forest sklearn_batch sklearn_patch sklearn_kinds sklearn_cells sklearn_clusters sklearn_imbalanced sklearn_outputs sklearn_by_column sklearn_export sklearn_export_parts sklearn_lines sklearn_texts sklearn_failures; do
     KEDGE_INSTALLED=1 "$venv/bin/python" "tests/python/${test}_test.py"
   done
   KEDGE_WHEELS=$dist "$venv/bin/python" tests/python/wheels_test.py

@@ -20,6 +20,7 @@ if not os.environ.get("KEDGE_INSTALLED"):   # else the wheel that is installed
 import kedge  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn  # noqa: E402
+from sklearn.base import is_classifier, is_regressor  # noqa: E402
 from sklearn.datasets import load_iris  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -73,3 +74,31 @@ class WithServer(unittest.TestCase):
         path = os.environ.get("PYTHONPATH", "") if os.environ.get("KEDGE_INSTALLED") else str(ROOT / "client" / "python" / "src")
         return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=self.folder.name,
                               env={**os.environ, "KEDGE_URL": self.server.url, "PYTHONPATH": path, **environment})
+
+
+class WithExports(WithServer):
+    """Objects that are fitted here, and asked on a server."""
+
+    def stored(self, model):
+        return self.session.upload_model(kedge.export(model))
+
+    def check(self, model, X, apart=ITERATIVE):
+        stored = self.stored(model)
+        for output in ("predict", "predict_proba", "decision_function"):
+            if not hasattr(model, output) or output not in stored.info()["outputs"]:
+                continue
+            wanted, found = getattr(model, output)(X), np.asarray(stored.predict(X, output=output))
+            if output == "predict" and is_classifier(model):
+                self.assertEqual(found.astype(str).tolist(), wanted.astype(str).tolist())
+                continue
+            limit = apart * max(1.0, float(np.abs(wanted).max()))
+            self.assertLessEqual(float(np.abs(found.astype(float).reshape(wanted.shape) - wanted).max()), limit, f"{model} {output}")
+        if not is_classifier(model) and not is_regressor(model) and hasattr(model, "transform") and not hasattr(model, "predict"):
+            wanted = model.transform(X)
+            np.testing.assert_allclose(stored.transform(X), wanted.toarray() if hasattr(wanted, "toarray") else wanted, rtol=apart, atol=apart)
+
+    def refused(self, reason, model):
+        with self.assertRaises(kedge.KedgeError) as caught:
+            kedge.export(model)
+        self.assertEqual(caught.exception.code, "INVALID_VALUE")
+        self.assertIn(reason, str(caught.exception))

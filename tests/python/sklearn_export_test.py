@@ -6,8 +6,8 @@ import tempfile
 import unittest
 import zipfile
 
-from sklearn_case import ITERATIVE, RELEASE, WithServer, kedge, np, quietly
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
+from sklearn_case import ITERATIVE, RELEASE, WithExports, kedge, np, quietly
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
@@ -31,25 +31,7 @@ OWN = ("OneHotEncoder", "OrdinalEncoder")   # have a table of their own below
 SMALL = {"n_estimators": 5, "max_iter": 100}
 
 
-class Export(WithServer):
-    def stored(self, model):
-        return self.session.upload_model(kedge.export(model))
-
-    def check(self, model, X, apart=ITERATIVE):
-        stored = self.stored(model)
-        for output in ("predict", "predict_proba", "decision_function"):
-            if not hasattr(model, output):
-                continue
-            wanted, found = getattr(model, output)(X), np.asarray(stored.predict(X, output=output))
-            if output == "predict" and is_classifier(model):
-                self.assertEqual(found.astype(str).tolist(), wanted.astype(str).tolist())
-                continue
-            limit = apart * max(1.0, float(np.abs(wanted).max()))
-            self.assertLessEqual(float(np.abs(found.astype(float).reshape(wanted.shape) - wanted).max()), limit, f"{model} {output}")
-        if not is_classifier(model) and not is_regressor(model) and hasattr(model, "transform") and not hasattr(model, "predict"):
-            wanted = model.transform(X)
-            np.testing.assert_allclose(stored.transform(X), wanted.toarray() if hasattr(wanted, "toarray") else wanted, rtol=apart, atol=apart)
-
+class Export(WithExports):
     def test_each_answers_as_it_does_here(self):
         there = dict(all_estimators())
         for name in sorted({*WRITERS, *LINES} - set(OWN)):
@@ -129,12 +111,6 @@ class Export(WithServer):
         pairs = self.stored(forest).interactions(self.X)
         np.testing.assert_allclose(pairs.values.sum(axis=2), found.values, rtol=ITERATIVE, atol=ITERATIVE)
 
-    def refused(self, reason, model):
-        with self.assertRaises(kedge.KedgeError) as caught:
-            kedge.export(model)
-        self.assertEqual(caught.exception.code, "INVALID_VALUE")
-        self.assertIn(reason, str(caught.exception))
-
     def test_what_would_answer_otherwise_is_refused_with_the_reason(self):
         class Mine(ClassifierMixin, BaseEstimator):
             def fit(self, X, y):
@@ -150,7 +126,6 @@ class Export(WithServer):
         self.refused("several targets", LinearRegression().fit(X, both))
         self.refused("does not say how many columns", SVC(kernel=lambda a, b: a @ b.T).fit(X, y))
         self.refused("weights or metric is a function", KNeighborsClassifier(weights=lambda d: d).fit(X, y))
-        self.refused("categorical_features", HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(np.abs(X).astype(int), y))
         self.refused("init is an estimator", GradientBoostingClassifier(n_estimators=2, init=DecisionTreeClassifier()).fit(X, y))
         self.refused("min_frequency", make_pipeline(OneHotEncoder(min_frequency=10), LogisticRegression(max_iter=1000)).fit(X.round(), y))
         self.refused("the pipeline has no step", make_pipeline("passthrough").fit(X, y))

@@ -16,12 +16,17 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from . import _discriminants, _parts
+from ._boosted_categories import Categories
 from ._states import LINES, WRITERS, Feature, Refused, State, linear_regression, nominal_names
 
 OPEN_VERSION = 1
 # What skops does not trust by itself, because its compiled code follows the numbers of a file. Here they are read, and checked by the server.
 OF_TREES = ("sklearn.tree._tree.", "sklearn.ensemble._hist_gradient_boosting.", "sklearn._loss.")
 ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
+SINGLE = {**WRITERS, **_discriminants.WRITERS}
+TAKEN = (*SINGLE, *_parts.WRITERS, *LINES, "ColumnTransformer")
+LACKS = {"BaggingClassifier": ("decision_function",)}   # answers that scikit-learn's have and the server's have not
 
 
 def _is_passed(step: Any) -> bool:
@@ -38,17 +43,28 @@ def _steps(model: Any) -> list[Any]:
 
 
 def _given(model: Any) -> list[Feature]:
-    """The columns that a model reads. Categories of one are those of the encoder that it goes to."""
+    """The columns that a model reads. Categories of one are those of the encoder, or of the trees, that it goes to."""
     names = [str(one) for one in getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])]
-    categories: list[list[str] | None] = [None] * len(names)
-    parts: list[tuple[Any, Sequence[int]]] = [(model, range(len(names)))]
+    return [Feature(name, known) for name, known in zip(names, _categories(model, len(names)))]
+
+
+def _categories(model: Any, n_columns: int) -> list[list[str] | None]:
+    found: list[list[str] | None] = [None] * n_columns
+    if type(model).__name__ in _parts.WRITERS:
+        for part in _parts.beside(model):
+            found = [one or other for one, other in zip(found, _categories(_steps(part)[0], n_columns))]
+        return found
+    if type(model).__name__.startswith("HistGradientBoosting"):
+        of_trees = Categories(model)
+        return [of_trees.names(column) for column in range(n_columns)]
+    parts: list[tuple[Any, Sequence[int]]] = [(model, range(n_columns))]
     if isinstance(model, ColumnTransformer):
         parts = [(step, _places(model, name)) for name, step, _ in model.transformers_ if not _is_passed(step)]
     for step, places in parts:
         encoder = next((part for part in _steps(step) if type(part).__name__ in ENCODERS), None)
         for place, known in zip(places, encoder.categories_ if encoder is not None else ()):
-            categories[place] = nominal_names(known)
-    return [Feature(name, known) for name, known in zip(names, categories)]
+            found[place] = nominal_names(known)
+    return found
 
 
 def _places(model: ColumnTransformer, name: str) -> list[int]:
@@ -61,15 +77,22 @@ def _write(state: State, part: Any) -> dict[str, Any]:
     name = type(part).__name__
     if isinstance(part, ColumnTransformer):
         return {"estimator": name, "params": _columns(state, part)}
-    if name not in WRITERS and name not in LINES:
-        raise Refused(f"{name} is not taken; there are {', '.join(sorted((*WRITERS, *LINES, 'ColumnTransformer')))}")
+    if name not in TAKEN:
+        raise Refused(f"{name} is not taken; there are {', '.join(sorted(TAKEN))}")
     check_is_fitted(part)
+    is_made_of_others = name in _parts.WRITERS
     if is_classifier(part):
         if np.ndim(part.classes_[0]) != 0:
             raise Refused("the model has several targets")
-        state.classes([str(one) for one in part.classes_.tolist()])
-    params = WRITERS.get(name, linear_regression)(state, part)
-    return {"estimator": name if name in WRITERS else "LinearRegression", **({"params": params} if params else {})}
+        if is_made_of_others and state.labels is not None and len(state.labels) != len(part.classes_):
+            raise Refused(f"{name} inside of another did not see all classes")
+        if not is_made_of_others or name == "AdaBoostClassifier":
+            state.classes(part.classes_)
+    if is_made_of_others:
+        params = _parts.WRITERS[name](_parts.Parts(state, _write, _steps, _next_given), part)
+    else:
+        params = SINGLE.get(name, linear_regression)(state, part)
+    return {"estimator": "LinearRegression" if name in LINES else name, **({"params": params} if params else {})}
 
 
 def _next_given(state: State, part: Any, following: Any) -> list[Feature]:
@@ -119,7 +142,8 @@ def _columns(state: State, model: ColumnTransformer) -> dict[str, Any]:
 
 def _outputs(model: Any) -> list[str]:
     names = [name for name in ("predict", "predict_proba", "decision_function", "score_samples", "transform") if hasattr(model, name)]
-    return names if not is_classifier(model) else [name for name in names if name != "transform"]
+    lacks = LACKS.get(type(model).__name__, ())
+    return [name for name in names if name not in lacks and (name != "transform" or not (is_classifier(model) or is_regressor(model)))]
 
 
 def _column(feature: Feature) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from ..errors import KedgeError
+from ._boosted_categories import Categories, sets_of
 
 Array = np.ndarray[Any, Any]
 Params = dict[str, Any]   # of the step: those that its answers depend on
@@ -35,6 +36,7 @@ class State:
 
     def __init__(self) -> None:
         self.given: list[Feature] = []   # what the step that is written reads
+        self.labels: Array | None = None   # of the rows around a part, in order; None: those that the step knows
         self.records: list[dict[str, Any]] = []
         self.arrays: dict[str, bytes] = {}
 
@@ -66,10 +68,14 @@ class State:
             self.value("is_nominal", "bool", feature.categories is not None)
             self.texts("categories", feature.categories or [])
 
-    def classes(self, names: list[str]) -> None:
-        self.array("codes", np.arange(len(names)), "int32")
-        self.array("counts", np.zeros(len(names)), "int64")   # rows of each, which the object does not say
-        self.texts("names", names)
+    def places(self, known: Array) -> Array:
+        """Of these classes among all."""
+        return np.arange(len(known)) if self.labels is None else np.searchsorted(self.labels, known)
+
+    def classes(self, known: Array) -> None:
+        self.array("codes", self.places(known), "int32")
+        self.array("counts", np.zeros(len(known)), "int64")   # rows of each, which the object does not say
+        self.texts("names", [str(one) for one in known.tolist()])
 
 
 # Trees
@@ -84,8 +90,8 @@ def _row_limit(threshold: Array) -> Array:
     return np.where(np.isfinite(above), np.where(is_even, middle, np.nextafter(middle, -np.inf)), threshold)
 
 
-def _trees(state: State, trees: Sequence[Any], n_classes: int) -> None:
-    """n_classes: 0 for values."""
+def _trees(state: State, trees: Sequence[Any], n_classes: int, places: Array | None = None) -> None:
+    """n_classes: 0 for values. places: of the classes that the trees know, where they are fewer."""
     for tree in trees:
         if tree.value.shape[1] != 1:
             raise Refused("the model has several targets")
@@ -97,6 +103,9 @@ def _trees(state: State, trees: Sequence[Any], n_classes: int) -> None:
     is_leaf = joined(lambda tree: tree.children_left) < 0
     base = np.repeat(offset[:-1], np.diff(offset))
     value = joined(lambda tree: tree.value[:, 0, :])
+    if places is not None:
+        known, value = value, np.zeros((len(value), n_classes))
+        value[:, places] = known
     state.number("n_classes", n_classes)
     state.number("n_nodes", offset[-1])
     state.array("tree_offset", offset, "int64")
@@ -114,7 +123,10 @@ def _trees(state: State, trees: Sequence[Any], n_classes: int) -> None:
 
 def _forest(state: State, model: Any) -> Params:
     trees = [one.tree_ for one in getattr(model, "estimators_", [model])]
-    _trees(state, trees, len(model.classes_) if is_classifier(model) else 0)
+    if is_classifier(model) and state.labels is not None:
+        _trees(state, trees, len(state.labels), state.places(model.classes_))
+    else:
+        _trees(state, trees, len(model.classes_) if is_classifier(model) else 0)
     if is_regressor(model):
         state.array("oob_prediction", [])
     state.real("oob_score", 0.0)
@@ -147,43 +159,45 @@ def _siblings_together(nodes: Array) -> Array:
 
 
 def _histograms(state: State, model: Any) -> Params:
-    if getattr(model, "is_categorical_", None) is not None and np.any(model.is_categorical_):
-        raise Refused("categorical_features are not taken yet")
-    parts, left, sizes = [], [], [0]
-    for stage in model._predictors:
-        for predictor in stage:
-            order = _siblings_together(predictor.nodes)
-            place = np.empty(len(order), np.int64)
-            place[order] = np.arange(len(order))
-            nodes = predictor.nodes[order]
-            parts.append(nodes)
-            left.append(np.where(nodes["is_leaf"], 0, place[nodes["left"]] + sizes[-1]))
-            sizes.append(sizes[-1] + len(order))
-    nodes, n_outputs = np.concatenate(parts), len(model._predictors[0])
+    categories, predictors = Categories(model), [one for stage in model._predictors for one in stage]
+    sets, first_set = sets_of(predictors)
+    parts, left, of_set, sizes = [], [], [], [0]
+    for predictor, first in zip(predictors, first_set):
+        order = _siblings_together(predictor.nodes)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        nodes = predictor.nodes[order]
+        parts.append(nodes)
+        left.append(np.where(nodes["is_leaf"], 0, place[nodes["left"]] + sizes[-1]))
+        of_set.append(np.where(~nodes["is_leaf"].astype(bool) & nodes["is_categorical"].astype(bool), nodes["bitset_idx"].astype(np.int64) + first, -1))
+        sizes.append(sizes[-1] + len(order))
+    nodes, n_outputs, of_node = np.concatenate(parts), len(model._predictors[0]), np.concatenate(of_set)
     is_leaf, n_features = nodes["is_leaf"].astype(bool), model.n_features_in_
+    values = [categories.values(column) for column in range(n_features)]
     state.number("n_outputs", n_outputs)
     state.number("n_nodes", len(nodes))
-    state.number("n_sets", 0)
+    state.number("n_sets", len(sets))
     state.array("tree_offset", sizes, "int64")
-    state.array("feature", np.where(is_leaf, -1, nodes["feature_idx"]), "int32")
-    state.array("threshold", np.where(is_leaf, 0.0, nodes["num_threshold"]))
+    state.array("feature", np.where(is_leaf, -1, categories.columns[np.where(is_leaf, 0, nodes["feature_idx"])]), "int32")
+    state.array("threshold", np.where(is_leaf | (of_node >= 0), 0.0, nodes["num_threshold"]))
     state.array("left", np.concatenate(left), "int32")
     state.array("missing_left", np.where(is_leaf, 0, nodes["missing_go_to_left"]), "uint8")
-    state.array("set", np.full(len(nodes), -1), "int32")
+    state.array("set", of_node, "int32")
     state.array("value", np.where(is_leaf, nodes["value"], 0.0))
     state.array("gain", np.where(is_leaf, 0.0, nodes["gain"]))
     state.array("n_rows", nodes["count"], "int32")
-    state.array("sets", [], "uint8")
-    state.array("categories", [])
-    state.array("category_offset", np.zeros(n_features + 1), "int32")
+    state.array("sets", np.ravel(sets), "uint8")
+    state.array("categories", np.concatenate(values))
+    state.array("category_offset", np.concatenate([[0], np.cumsum([len(one) for one in values])]), "int32")
     state.array("baseline", np.ravel(model._baseline_prediction))
-    state.array("is_category", np.zeros(n_features), "uint8")
-    for _ in range(n_features):
-        state.texts("names", [])
+    state.array("is_category", categories.mask, "uint8")
+    for column in range(n_features):
+        state.texts("names", categories.names(column) or [])
     state.array("train_score", [])
     state.array("validation_score", [])
     state.value("stops_early", "bool", False)
-    return {"loss": model.loss, "max_iter": len(model._predictors)}
+    named = {"categorical_features": np.flatnonzero(categories.mask).tolist()} if categories.mask.any() else {}
+    return {"loss": model.loss, "max_iter": len(model._predictors), **named}
 
 
 # Lines
@@ -304,7 +318,7 @@ def _neighbors(state: State, model: Any) -> Params:
     state.number("n_rows", len(model._fit_X))
     state.array("points", model._fit_X)
     if is_classifier(model):
-        state.array("codes", model._y, "int32")
+        state.array("codes", state.places(model.classes_)[model._y], "int32")
     else:
         state.array("values", model._y)
     return {"n_neighbors": int(model.n_neighbors), "weights": model.weights, "metric": model.metric, "p": float(model.p)}
