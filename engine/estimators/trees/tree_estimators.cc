@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -38,13 +37,8 @@ void append_single(const Forest& forest, schema::ValueMap& map) {
   map.emplace_back("tree_", tree);
 }
 
-// Whose random numbers the trees took; a loaded model does not know.
-void append_draws(std::optional<TreeDraws> draws, schema::ValueMap& map) {
-  if (draws) map.emplace_back("draws_", std::string(*draws == TreeDraws::kSklearn ? "sklearn" : "kedge"));
-}
-
 std::vector<std::string> attributes_of(bool classes, bool is_single) {
-  std::vector<std::string> names{"n_outputs_", "feature_importances_", "draws_"};
+  std::vector<std::string> names{"n_outputs_", "feature_importances_"};
   if (classes) names.insert(names.end(), {"classes_", "n_classes_"});
   if (is_single) names.insert(names.end(), {"max_features_", "n_leaves_", "depth_", "tree_"});
   else names.insert(names.end(), {"oob_score_", classes ? "oob_decision_function_" : "oob_prediction_"});
@@ -158,7 +152,6 @@ schema::ValueMap TreeClassifier<T>::attributes() const {
                        {"n_classes_", static_cast<std::int64_t>(present_.size())},
                        {"n_outputs_", std::int64_t{1}},
                        {"feature_importances_", feature_importances(forest)}};
-  append_draws(model_.draws(), map);
   if (is_single_) {
     map.emplace_back("max_features_", columns_per_split(params_.max_features, forest.n_cols));
     append_single(forest, map);
@@ -233,7 +226,6 @@ template <class T>
 schema::ValueMap TreeRegressor<T>::attributes() const {
   const Forest& forest = model_.forest();
   schema::ValueMap map{{"n_outputs_", std::int64_t{1}}, {"feature_importances_", feature_importances(forest)}};
-  append_draws(model_.draws(), map);
   if (is_single_) {
     map.emplace_back("max_features_", columns_per_split(params_.max_features, forest.n_cols));
     append_single(forest, map);

@@ -142,9 +142,9 @@ Array<std::int32_t> codes_by_table_row(const Context& ctx, const Samples<T>& X,
 template <class T>
 void TreeModel<T>::fit(const Context& ctx, const Samples<T>& X, TreeFit fit) {
   const BinnedTable& table = binned_table(ctx, *X.table);
-  const bool can_be_equal = (fit.is_exact || all_bins_exact(table.edges)) && ctx.device.info().kind == DeviceKind::kCpu;
+  const bool can_be_equal = (fit.is_exact || all_bins_exact(table.edges)) && ctx.device.traits().uses_host_memory;
   const bool by_sklearn = fit.draws == "sklearn" || (fit.draws == "auto" && can_be_equal);
-  fit.options.draws = by_sklearn ? TreeDraws::kSklearn : TreeDraws::kByNode, draws_ = fit.options.draws;
+  fit.options.draws = by_sklearn ? TreeDraws::kSklearn : TreeDraws::kByNode;
   fitted_table_.reset();
   const bool is_exact = fit.is_exact && !all_bins_exact(table.edges);
   if (!is_exact && map_keeps_bins(X, table.edges)) {
@@ -195,7 +195,7 @@ void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
   if (!archive.is_loading()) forest = *forest_;
   forest_state(archive, forest, n_classes);
   if (!archive.is_loading()) return;
-  ready_ = {}, draws_ = {};
+  ready_ = {};
   forest_ = std::make_shared<const Forest>(std::move(forest));
   fitted_table_.reset();
 }

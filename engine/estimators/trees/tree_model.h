@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +40,6 @@ class TreeModel {
   void state(StateArchive& archive, std::int32_t n_classes);
 
   const Forest& forest() const { return *forest_; }
-  std::optional<TreeDraws> draws() const { return draws_; }    // none if loaded
   const OutOfBag& out_of_bag() const { return out_of_bag_; }   // where options.bootstrap and `wants_out_of_bag`
   bool wants_out_of_bag = false;
 
@@ -59,7 +57,6 @@ class TreeModel {
 
   std::shared_ptr<const Forest> forest_;   // thresholds are on the values that fit was given; shared by equal candidates
   OutOfBag out_of_bag_;
-  std::optional<TreeDraws> draws_;
   std::weak_ptr<Table<T>> fitted_table_;   // whose bytes the trees were grown on; none if a copy was binned
   std::vector<double> shift_, scale_;      // of the fitted samples
   mutable Ready ready_;                    // the forest on the device; destroyed before it

@@ -121,7 +121,7 @@ def _forest(answer: Answer) -> Fitted:
         warnings.warn("Some inputs do not have OOB scores. This probably means too few trees were used to compute any reliable OOB estimates.",
                       UserWarning, stacklevel=2)
     return forest_of(answer.estimator, answer.model.members(), answer.table.n_columns, answer.classes,
-                     Fit(answer.X, answer.plan.weights, seed, answer.plan.y, answer.fitted.get("draws_") == "sklearn"))
+                     Fit(answer.X, answer.plan.weights, seed, answer.plan.y))
 
 
 def _lacks_votes(answer: Answer) -> bool:
@@ -396,7 +396,6 @@ def _attributes(answer: Answer) -> Fitted:
         found["classes_"] = answer.classes
     if names is not None and all(isinstance(one, str) for one in names):
         found["feature_names_in_"] = np.asarray(names, object)
-    found.pop("draws_", None)   # no attribute of scikit-learn's
     return {**found, **more}
 
 

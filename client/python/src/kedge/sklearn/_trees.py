@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -33,8 +33,7 @@ class Fit:
     X: Any
     weights: Array | None
     seed: int
-    y: Any = None   # labels or values, where `draws_rows_alike`
-    draws_rows_alike: bool = False   # the server drew the rows that scikit-learn draws
+    y: Any = None   # labels or values, of a forest
 
 
 def check_fields() -> None:
@@ -201,11 +200,31 @@ def forest_of(forest: Any, members: Members, n_features: int, classes: Array | N
     found = {"estimator_": maker.estimator_, "estimators_": estimators, "_n_samples_bootstrap": None}
     if forest.bootstrap:
         found["_n_samples_bootstrap"] = int(round(float(nodes.weight[0])))
-    if not forest.bootstrap or fit.draws_rows_alike:   # else estimators_samples_ has no draws to tell of: they are the server's
+    weights = _draw_weights(forest, fit)
+    if not forest.bootstrap or _drew_alike(forest, nodes, seeds, fit, weights):   # else estimators_samples_ would tell of other draws than the server's
         found["_n_samples"] = int(fit.X.shape[0])
         if RELEASE >= (1, 9):
-            found["_sample_weight"] = _draw_weights(forest, fit)
+            found["_sample_weight"] = weights
     return found
+
+
+def _drew_alike(forest: Any, nodes: Nodes, seeds: Array, fit: Fit, weights: Array | None) -> bool:
+    """Whether the server drew the rows that scikit-learn draws: each tree has as many different ones then, and the root predicts by them."""
+    if nodes.n_rows is None:
+        return False
+    n, n_draws = int(fit.X.shape[0]), int(round(float(nodes.weight[0])))
+    shares = None if weights is None else weights / np.sum(weights)
+    y = np.ravel(np.asarray(fit.y))
+    of_y = y[:, None].astype(np.float64) if nodes.values.shape[2] == 1 and not is_classifier(forest) else np.unique(y)[None, :] == y[:, None]
+    for seed, root in zip(seeds.tolist(), nodes.offset):
+        random = np.random.RandomState(seed)
+        rows = random.randint(0, n, n_draws) if shares is None else random.choice(n, n_draws, replace=True, p=shares)
+        if len(np.unique(rows)) != nodes.n_rows[root]:
+            return False
+        is_mean = getattr(forest, "class_weight", None) is None and forest.criterion != "absolute_error"
+        if is_mean and not np.allclose(of_y[rows].mean(axis=0), nodes.values[root, 0], rtol=1e-9, atol=1e-12):
+            return False
+    return True
 
 
 def _draw_weights(forest: Any, fit: Fit) -> Array | None:
