@@ -136,17 +136,18 @@ def plan(remote: Remote, fits: list[Fit], cv: Any) -> Plan:
     weights, first = _check_plain(fits), fits[0]
     places, folds = _places(fits)
     candidates = [fit["parameters"] for fit, (_, fold) in zip(fits, places) if fold == 0]
+    table = table_of(first["estimator"], first["X"])
+    Describer(remote, table, Seeds(advances=False)).check_class(first["estimator"])   # before its parameters are set for each candidate
     estimators = [in_columns(_candidate(first["estimator"], parameters), first["y"]) for parameters in candidates]
     if len({fits_columns(estimator) for estimator in estimators}) > 1:
         raise FitsAlone("some candidates fit each column of y by itself, and others all at once")
-    table, target = table_of(first["estimator"], first["X"]), target_of(estimators[0], first["y"])
+    target = target_of(estimators[0], first["y"])
     names = names_of(first["scorer"], estimators[0], remote, target)
     cuts = cuts_of(cv, first["y"], folds, table.n_rows, has_groups=table.sparse is None)
     if any(cut.rows is not None and target.lacks_class(cut.rows) for cut in cuts):
         raise FitsAlone("the rows of a fold lack a class")
     more = {"scoring": list(dict.fromkeys(names.values())), "returnTrainScore": bool(first.get("return_train_score"))}
     describer = Describer(remote, table, Seeds(advances=False), target.classes)
-    describer.check_class(first["estimator"])   # before its parameters are set for each candidate
     pipeline, grid = _base([describer.named_steps(estimator) for estimator in estimators])
 
     def part(cut: Cut) -> Part:
