@@ -11,11 +11,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "engine/core/npy.h"
 #include "schemas/codec.h"
 #include "schemas/error.h"
+#include "schemas/whole_number.h"
 
 namespace kedge::server {
 namespace {
@@ -201,9 +203,13 @@ std::optional<std::size_t> binary_size(const ValueMap& input, const std::string&
   const ValueMap& parameters = parameters_of(input, where);
   if (member(parameters, "shared_memory_region"))
     refuse("shared memory is not offered; send the data with the request", where + ".parameters.shared_memory_region");
-  const auto* size = member_as<std::int64_t>(parameters, "binary_data_size", "a whole number", where + ".parameters");
-  if (size && *size < 0) refuse("binary_data_size is negative", where + ".parameters.binary_data_size");
-  return size ? std::optional(static_cast<std::size_t>(*size)) : std::nullopt;
+  const Value* value = member(parameters, "binary_data_size");
+  if (!value) return std::nullopt;
+  const std::string place = where + ".parameters.binary_data_size";
+  const std::optional<std::int64_t> size = schema::whole_number(*value);
+  if (!size) throw Error(ErrorCode::kWrongType, "binary_data_size must be a whole number", place);
+  if (*size < 0) refuse("binary_data_size is negative", place);
+  return static_cast<std::size_t>(*size);
 }
 
 Tensor read_input(const ValueMap& input, const std::string& where, std::string_view& binary) {
@@ -211,7 +217,7 @@ Tensor read_input(const ValueMap& input, const std::string& where, std::string_v
   const auto* shape = member_as<ValueList>(input, "shape", "a list", where);
   if (!shape) malformed(fmt::format("{} has no shape", where), where);
   for (const Value& size : *shape) {
-    const auto* whole = std::get_if<std::int64_t>(&size.data);
+    const std::optional<std::int64_t> whole = schema::whole_number(size);
     if (!whole) throw Error(ErrorCode::kWrongType, "shape must be a list of whole numbers", where + ".shape");
     tensor.shape.push_back(*whole);
   }

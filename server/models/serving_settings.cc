@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "schemas/codec.h"
 #include "schemas/error.h"
+#include "schemas/whole_number.h"
 
 namespace kedge::server {
 namespace {
@@ -23,7 +25,7 @@ constexpr std::int64_t kFewestLogBytes = 4096, kUsualLogBytes = 1 << 20;
 constexpr std::size_t kLongBody = 256 << 10;
 
 std::int64_t whole_number(const Value& value, const char* field, std::int64_t low, std::int64_t high) {
-  const auto* number = std::get_if<std::int64_t>(&value.data);
+  const std::optional<std::int64_t> number = schema::whole_number(value);
   if (!number || *number < low || *number > high)
     throw Error(
         ErrorCode::kInvalidValue,

@@ -131,6 +131,7 @@ TEST(Inference, NamesTheTensorThatIsWrong) {
   EXPECT_EQ(error(R"({"name": "i", "shape": [1, 2], "datatype": "FP8", "data": [1, 2]})").where, "inputs[0].datatype");
   EXPECT_EQ(error(R"({"name": "i", "shape": [1, 2], "datatype": "FP64", "data": [1]})").where, "inputs[0].data");
   EXPECT_EQ(error(R"({"name": "i", "shape": [1, -2], "datatype": "FP64", "data": [1]})").where, "inputs[0].shape");
+  EXPECT_EQ(error(R"({"name": "i", "shape": [1, 2.5], "datatype": "FP64", "data": [1]})").where, "inputs[0].shape");
   EXPECT_EQ(error(R"({"name": "i", "shape": [4611686018427387904, 8], "datatype": "FP64", "data": [1]})").where,
             "inputs[0].shape");
   EXPECT_EQ(error(R"({"name": "i", "shape": [1, 2], "datatype": "INT64", "data": [1, 2.5]})").where, "inputs[0].data");
@@ -142,7 +143,7 @@ TEST(Inference, NamesTheTensorThatIsWrong) {
   EXPECT_EQ(error("3").where, "inputs[0]");
   EXPECT_EQ(refusal([] { parsed("[]"); }).code, ErrorCode::kMalformed);
   EXPECT_EQ(refusal([] { parsed(R"({"inputs": []})"); }).where, "inputs");
-  const auto wide = parsed(R"({"inputs": [{"name": "i", "shape": [1, 3], "datatype": "FP64", "data": [1, 2, 3]}]})");
+  const auto wide = parsed(R"({"inputs": [{"name": "i", "shape": [1.0, 3], "datatype": "FP64", "data": [1, 2, 3]}]})");
   EXPECT_THAT(refusal([&] { rows_of_inference(wide, iris()); }).message, HasSubstr("must be [rows, 2]"));
 }
 

@@ -33,8 +33,15 @@ TEST(ServingSettings, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(serving_settings_of("{}"), ServingSettings());
 }
 
+// To JSON Schema, 64.0 is an integer.
+TEST(ServingSettings, TakeWholeNumbersAsTheyAreWritten) {
+  EXPECT_EQ(
+      serving_settings_of(R"({"maxBatchRows": 64.0, "maxDelayUs": 2e3, "log": {"fraction": 1, "maxBytes": 8192.0}})"),
+      serving_settings_of(R"({"maxBatchRows": 64, "maxDelayUs": 2000, "log": {"fraction": 1.0, "maxBytes": 8192}})"));
+}
+
 TEST(ServingSettings, NameTheFieldThatIsRefused) {
-  for (const char* value : {"-1", "65537", "1.5", "\"64\"", "null", "[]"}) {
+  for (const char* value : {"-1", "65537", "1.5", "1e300", "\"64\"", "null", "[]"}) {
     const schema::Error error = refusal(std::string("{\"maxBatchRows\": ") + value + "}");
     EXPECT_EQ(error.code, ErrorCode::kInvalidValue) << value;
     EXPECT_EQ(error.where, "maxBatchRows") << value;
