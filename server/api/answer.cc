@@ -108,4 +108,12 @@ std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t
               std::string(where));
 }
 
+std::vector<ResumePoint> resume_points(const http::Request& request) {
+  std::vector<ResumePoint> points;
+  if (const auto after = request.query_value("after")) points.push_back({"after", *after});
+  if (const std::string_view text = request.field("Last-Event-ID"); !text.empty())
+    points.push_back({"Last-Event-ID", text});
+  return points;
+}
+
 }  // namespace kedge::server::api

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/codec.h"
 #include "schemas/error.h"
@@ -50,5 +51,14 @@ std::optional<std::chrono::milliseconds> wanted_wait(const http::Request& reques
 // Digits only. Throws kInvalidValue, with `where`, unless low <= value <= high.
 std::int64_t parse_integer(std::string_view text, std::int64_t low, std::int64_t high,
                            std::string_view where);
+
+// Where a stream of events is to go on.
+struct ResumePoint {
+  std::string_view where, text;   // "after" or "Last-Event-ID", and what it says
+};
+
+// What the request has of the two; both are to be checked, and the last one counts. That is Last-Event-ID, because a
+// browser that connects again sends it to the same address.
+std::vector<ResumePoint> resume_points(const http::Request& request);
 
 }  // namespace kedge::server::api

@@ -230,11 +230,12 @@ awaitable<Response> put_dataset(const Api& api, Request request) {
   check_query(request, {"format", "content"});
   Uploads& store = uploads(api);
   const std::string name(request.capture("name")), tenant = request.caller.tenant;
-  if (request.query_value("content")) co_return co_await name_content(store, request, name);
-  if (is_content_name(name)) co_return co_await put_content(api, request, name);
+  const bool is_named_after = request.query_value("content").has_value();
+  if (!is_named_after && is_content_name(name)) co_return co_await put_content(api, request, name);
   if (!request.field("Content-Range").empty())
     throw Error(ErrorCode::kInvalidValue, "only an upload by content (/v1/datasets/sha256:...) is sent in parts",
                 "Content-Range");
+  if (is_named_after) co_return co_await name_content(store, request, name);
   BodyPieces pieces(*request.body_reader);
   const std::string format = co_await format_of_upload(request, name, pieces);
   bool existed = false;

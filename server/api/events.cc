@@ -214,22 +214,20 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
-// `?after=` or Last-Event-ID: the cursor's text. Throws kInvalidValue for anything else.
+// Throws kInvalidValue for what is not the cursor's text.
 void resume(const Request& request, Cursor& cursor) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  const auto after = request.query_value("after");
-  const std::string_view where = after ? "after" : "Last-Event-ID";
-  const std::string_view text = after ? *after : request.field("Last-Event-ID");
-  if (text.empty() && !after) return;
-  const auto numbers = split(text, '.');
-  if (numbers.size() != cursor.jobs.size())
-    throw schema::Error(schema::ErrorCode::kInvalidValue,
-                        fmt::format("{} is '{}', must be {} numbers with dots between them, one for each job", where, text,
-                                    cursor.jobs.size()),
-                        std::string(where));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    cursor.jobs[i].after = parse_integer(numbers[i], 0, kMost, where);
-    if (KEDGE_CONTROL("repeat-events") && cursor.jobs[i].after > 0) --cursor.jobs[i].after;
+  for (const auto& [where, text] : resume_points(request)) {
+    const auto numbers = split(text, '.');
+    if (numbers.size() != cursor.jobs.size())
+      throw schema::Error(schema::ErrorCode::kInvalidValue,
+                          fmt::format("{} is '{}', must be {} numbers with dots between them, one for each job", where,
+                                      text, cursor.jobs.size()),
+                          std::string(where));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      cursor.jobs[i].after = parse_integer(numbers[i], 0, kMost, where);
+      if (KEDGE_CONTROL("repeat-events") && cursor.jobs[i].after > 0) --cursor.jobs[i].after;
+    }
   }
 }
 

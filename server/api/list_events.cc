@@ -131,10 +131,8 @@ bool is_true(const Request& request, std::string_view name, bool otherwise) {
 ListCursor cursor_of(const Request& request) {
   ListCursor cursor{.follows = is_true(request, "follow", true)};
   if (!request.caller.admin) cursor.tenant = request.caller.tenant;
-  const auto after = request.query_value("after");
-  const std::string_view where = after ? "after" : "Last-Event-ID";
-  const std::string_view text = after ? *after : request.field("Last-Event-ID");
-  if (after || !text.empty()) cursor.after = parse_integer(text, 0, std::numeric_limits<std::int64_t>::max(), where);
+  for (const auto& [where, text] : resume_points(request))
+    cursor.after = parse_integer(text, 0, std::numeric_limits<std::int64_t>::max(), where);
   return cursor;
 }
 

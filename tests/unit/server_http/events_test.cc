@@ -86,8 +86,13 @@ TEST_F(EventsApi, ResumesWithoutGapOrRepeat) {
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=1003").body), range(1004, 1004));
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=1004").body), range(1, 0));
   EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=99999").body), range(1, 0));
+  EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=500", "Last-Event-ID: 1002\r\n").body),
+            range(1003, 1004));
+  EXPECT_EQ(ids_of(client.get("/v1/jobs/" + id + "/events?after=1002", "Last-Event-ID:\r\n").body), range(1003, 1004));
   for (const char* bad : {"?after=-1", "?after=x", "?after=", "?since=1"})
     EXPECT_EQ(client.get("/v1/jobs/" + id + "/events" + bad).status, 400) << bad;
+  EXPECT_EQ(client.get("/v1/jobs/" + id + "/events?after=x", "Last-Event-ID: 1\r\n").status, 400);
+  EXPECT_EQ(client.get("/v1/jobs/" + id + "/events?after=1", "Last-Event-ID: x\r\n").status, 400);
 }
 
 TEST_F(EventsApi, WritesLinesOfJsonOnRequest) {

@@ -239,6 +239,7 @@ TEST_F(Tenants, NameContentThatIsThere) {
   EXPECT_EQ(as("alice", "PUT", named).status, 200);
   EXPECT_EQ(as("alice", "GET", "/v1/datasets/prices").status, 200);
   EXPECT_EQ(as("alice", "PUT", named, "a,b\n1,2\n").status, 400) << "a body as well";
+  EXPECT_THAT(as("alice", "PUT", named, "", "Content-Range: {\r\n").body, HasSubstr("only an upload by content"));
   EXPECT_EQ(as("alice", "PUT", "/v1/datasets/prices?content=sha256:12").status, 400);
   EXPECT_EQ(as("bob", "PUT", named).status, 404);
 }
