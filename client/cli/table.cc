@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <ranges>
 
 #include "client/cli/evaluation_table.h"
 #include "client/cli/live_area.h"
@@ -99,6 +101,26 @@ void print_search(std::string& out, const schema::SearchResult& search, const Pa
   out += '\n';
 }
 
+// "KMeans: 8 groups of 170 to 310 rows"; labels below 0 are rows in no group, as in DBSCAN.
+void print_groups(std::string& out, const schema::Result& result, const Page& page) {
+  for (const auto& [estimator, attributes] : result.fitted) {
+    if (!find(attributes, "labels_")) continue;
+    std::map<double, std::size_t> sizes;
+    std::size_t in_none = 0;
+    for (const double label : numbers(attributes, "labels_"))
+      if (label >= 0) ++sizes[label];
+      else ++in_none;
+    std::string text =
+        fmt::format("{}: {} {}", printable(estimator), sizes.size(), sizes.size() == 1 ? "group" : "groups");
+    if (!sizes.empty()) {
+      const auto [least, most] = std::ranges::minmax(sizes | std::views::values);
+      text += least == most ? fmt::format(" of {} rows", least) : fmt::format(" of {} to {} rows", least, most);
+    }
+    if (in_none > 0) text += fmt::format(", {} {} in none", in_none, in_none == 1 ? "row" : "rows");
+    out += paragraph(page, line_of(text), 2);
+  }
+}
+
 void print_times(std::string& out, const schema::Timings& t, const Page& page) {
   const std::pair<const char*, double> rows[] = {
       {"queued", t.queued}, {"download", t.download},   {"parse", t.parse},
@@ -133,6 +155,7 @@ std::string result_table(const schema::Result& result, const Page& page) {
   if (result.search) print_search(out, *result.search, page);
   out += evaluation_table(result.evaluation, page);
   print_scores(out, result, page);
+  print_groups(out, result, page);
   print_times(out, result.timings, page);
   if (result.memory) print_memory(out, *result.memory, page);
   for (const std::string& warning : collapsed(result.warnings)) out += paragraph(page, line_of("warning: " + printable(warning), Style::kWarning), 2);

@@ -196,6 +196,18 @@ TEST(ResultTable, ShowsFoldsMeanAndTimes) {
   EXPECT_NE(table.find("fit                   0.250 s  50.0 %"), std::string::npos) << table;
 }
 
+TEST(ResultTable, CountsTheGroupsOfAClustering) {
+  const auto shown = [](std::vector<double> labels) {
+    schema::Result result;
+    result.fitted.emplace_back("DBSCAN", schema::ValueMap{{"labels_", schema::Value(std::move(labels))}});
+    return result_table(result);
+  };
+  EXPECT_THAT(shown({0, 0, 1, 1, 1, -1, -1}),
+              ::testing::HasSubstr("\nDBSCAN: 2 groups of 2 to 3 rows, 2 rows in none\n"));
+  EXPECT_THAT(shown({0, 0, 0}), ::testing::HasSubstr("\nDBSCAN: 1 group of 3 rows\n"));
+  EXPECT_THAT(shown({-1}), ::testing::HasSubstr("\nDBSCAN: 0 groups, 1 row in none\n"));
+}
+
 TEST(ResultTable, SaysInOneLineWhatMemoryAMachineNeedsForTheJob) {
   schema::Result result;
   EXPECT_EQ(result_table(result).find("memory"), std::string::npos);
