@@ -96,7 +96,10 @@ image_arrow() {
   cmake --install "build/$1" --component arrow --prefix "build/$1/arrow" --strip >/dev/null
 }
 
+test_packages=(mpich libmpich-dev slurmctld slurmd slurm-client munge)   # ranks are tried under MPICH and srun, too; without these those tests are left out
+
 run_tests() {
+  install_packages "${packages[@]}" "${test_packages[@]}"
   build dev
   say "running the tests"
   local tests=(ctest --test-dir build/dev --output-on-failure --timeout 900)

@@ -91,7 +91,7 @@ awaitable<Response> list_model_versions(const Api& api, Request request) {
   check_query(request, {"pageSize", "pageToken"});
   const std::int64_t size = page_size_of(request);
   const auto token = request.query_value("pageToken");
-  const std::int64_t before = token && !token->empty() ? parse_integer(*token, 1, kHighest, "pageToken") : 0;
+  const std::int64_t before = token && !token->empty() ? parse_integer(*token, 0, kHighest, "pageToken") : 0;
   auto work = [&] {
     return answer(request, 200,
                   registry_of(api).versions(request.caller.tenant, request.capture("name"), size, before));

@@ -98,8 +98,7 @@ std::string agent_problem(const ClusterOptions& options, const fs::path& worker)
                      caller.string());
 }
 
-// Open MPI's own settings notice a host that is gone only after minutes. Copies from another process's memory are a
-// system call that workers give up.
+// Open MPI's own settings notice a host that is gone only after minutes.
 std::vector<std::string> mpirun_arguments(const ClusterOptions& options, const fs::path& worker) {
   std::vector<std::string> arguments{"-q",
                                      "--oversubscribe",
@@ -116,9 +115,6 @@ std::vector<std::string> mpirun_arguments(const ClusterOptions& options, const f
                                      "--mca",
                                      "oob_tcp_keepalive_probes",
                                      "2",
-                                     "--mca",
-                                     "btl_vader_single_copy_mechanism",
-                                     "none",
                                      "-x",
                                      "KEDGE_CHANNEL_TOKEN"};
   if (!options.hosts.empty()) arguments.insert(arguments.end(), {"--host", joined(options.hosts)});

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -101,8 +102,17 @@ int meet_before(std::int64_t bytes, MpiMessage* message) {
   return said(MPI_Ibarrier(MPI_COMM_WORLD, &request), message) ? 1 : wait(request, 0, message);
 }
 
+// A worker gives up the system call by which MPI copies from another process's memory, so MPI must not choose it: Open
+// MPI 4 and 5, and UCX under either MPI. What the user has set stays.
+void leave_out_copies() {
+  ::setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+  ::setenv("OMPI_MCA_smsc", "^cma", 0);
+  ::setenv("UCX_TLS", "^cma", 0);
+}
+
 int open(MpiMessage* message) {
   int provided = 0;
+  leave_out_copies();
   if (said(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), message)) return 1;
   return said(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), message);
 }
