@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "engine/backend/host/step_team.h"
 #include "engine/backend/simd.h"
 #include "engine/estimators/cluster/point_lanes.h"
 
@@ -49,17 +50,26 @@ KEDGE_CLONES void improve(const double* __restrict pair, const double* __restric
 class Prim {
  public:
   Prim(const std::vector<double>& rows, std::int64_t n, std::int64_t dims, const Distance& distance,
-       std::span<const double> reach)
-      : distance_(distance), points_(rows, n, dims), best_(n, reach),
+       std::span<const double> reach, StepTeam& team)
+      : distance_(distance),
+        team_(team),
+        points_(rows, n, dims),
+        best_(n, reach),
         found_(static_cast<std::size_t>((n + PointLanes::kBlock - 1) / PointLanes::kBlock)) {
     take(0);
   }
 
   // The next edge; there must be rows that are not in the tree.
   TreeEdge next() {
-    const std::int64_t blocks = points_.for_blocks([&](std::int64_t begin, std::int64_t count) {
-      found_[static_cast<std::size_t>(begin / PointLanes::kBlock)] = join_block(begin, count);
-    });
+    constexpr std::int64_t kAlone = 50'000;   // coordinates that one thread takes
+    const std::int64_t size = points_.size(), blocks = (size + PointLanes::kBlock - 1) / PointLanes::kBlock;
+    const auto join = [&](std::int64_t block, int) {
+      const std::int64_t begin = block * PointLanes::kBlock;
+      found_[static_cast<std::size_t>(block)] = join_block(begin, std::min(size - begin, PointLanes::kBlock));
+    };
+    if (size * (points_.dims() + 4) >= kAlone) team_.run(blocks, join);
+    else
+      for (std::int64_t block = 0; block < blocks; ++block) join(block, 0);
     const Found least = *std::min_element(found_.begin(), found_.begin() + blocks);
     const auto place = static_cast<std::size_t>(std::get<3>(least));
     const TreeEdge edge{static_cast<std::int32_t>(best_.from[place]), static_cast<std::int32_t>(best_.row[place]),
@@ -95,6 +105,7 @@ class Prim {
   }
 
   Distance distance_;
+  StepTeam& team_;
   PointLanes points_;
   Candidates best_;
   std::vector<Found> found_;   // of each block
@@ -110,14 +121,16 @@ std::vector<TreeEdge> spanning_tree(const Context& ctx, const std::vector<double
   constexpr std::int64_t kShown = 1024;   // rows between two looks at the stop token
   std::vector<TreeEdge> edges;
   edges.reserve(static_cast<std::size_t>(n - 1));
-  Prim prim(rows, n, dims, distance, reach);
-  while (static_cast<std::int64_t>(edges.size()) < n - 1) {
-    if (edges.size() % kShown == 0) {
-      ctx.check_stop();
-      ctx.progress("joining rows", static_cast<std::int64_t>(edges.size()), n - 1, "rows");
+  with_step_team([&](StepTeam& team) {
+    Prim prim(rows, n, dims, distance, reach, team);
+    while (static_cast<std::int64_t>(edges.size()) < n - 1) {
+      if (edges.size() % kShown == 0) {
+        ctx.check_stop();
+        ctx.progress("joining rows", static_cast<std::int64_t>(edges.size()), n - 1, "rows");
+      }
+      edges.push_back(prim.next());
     }
-    edges.push_back(prim.next());
-  }
+  });
   return edges;
 }
 

@@ -95,7 +95,7 @@ void Repulsion::order_points(const EmbeddedPoints& points) {
   const int bits = bits_of(dims_);
   const auto cells = static_cast<double>(std::uint64_t{1} << bits);
   std::vector<std::pair<std::uint64_t, std::int32_t>> coded(static_cast<std::size_t>(points.n));
-  for_row_blocks(points.n, [&](std::int64_t begin, std::int64_t end) {
+  for_row_blocks(team_, points.n, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       std::uint64_t code = 0;
       for (int d = 0; d < dims_; ++d) {
@@ -212,7 +212,7 @@ double Repulsion::push_block(std::int64_t begin, std::int64_t end, double angle,
 template <int kDims>
 double Repulsion::push_all(double angle, EmbeddedPoints& forces) {
   std::vector<double> sums(static_cast<std::size_t>(row_blocks(forces.n)));
-  for_row_blocks(forces.n, [&](std::int64_t begin, std::int64_t end) {
+  for_row_blocks(team_, forces.n, [&](std::int64_t begin, std::int64_t end) {
     sums[static_cast<std::size_t>(begin / kRowBlock)] = push_block<kDims>(begin, end, angle, forces);
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/backend/host/step_team.h"
+
 namespace kedge::engine {
 
 inline constexpr int kMostDims = 3;
@@ -26,6 +28,7 @@ struct EmbeddedPoints {
 // Source: van der Maaten, "Accelerating t-SNE using tree-based algorithms", JMLR 2014; near points share one walk.
 class Repulsion {
  public:
+  explicit Repulsion(StepTeam& team) : team_(team) {}
   double forces(const EmbeddedPoints& points, double angle, EmbeddedPoints& forces);
 
  private:
@@ -48,6 +51,7 @@ class Repulsion {
   template <int kDims>
   double push_all(double angle, EmbeddedPoints& forces);
 
+  StepTeam& team_;   // outlives this
   int dims_ = 2;
   double side_ = 0;                       // of the cube around all points
   std::vector<std::uint64_t> codes_;      // places along a curve through the cube, in order

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/backend/host/side_by_side.h"
+#include "engine/backend/host/step_team.h"
 
 namespace kedge::engine {
 
@@ -17,6 +18,13 @@ void for_row_blocks(std::int64_t n, const Body& body) {
   side_by_side(row_blocks(n), [&](std::int64_t block) {
     body(block * kRowBlock, std::min(n, (block + 1) * kRowBlock));
   });
+}
+
+// The same on a team.
+template <class Body>
+void for_row_blocks(StepTeam& team, std::int64_t n, const Body& body) {
+  team.run(row_blocks(n),
+           [&](std::int64_t block, int) { body(block * kRowBlock, std::min(n, (block + 1) * kRowBlock)); });
 }
 
 }   // namespace kedge::engine

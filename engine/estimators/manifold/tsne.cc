@@ -51,9 +51,17 @@ const ParamSet<P>& param_set() {
 // Gradient descent with momentum and a gain for each coordinate.
 class Descent {
  public:
-  Descent(const Context& ctx, Affinities affinities, EmbeddedPoints points, double angle, double rate)
-      : ctx_(ctx), P_(std::move(affinities)), Y_(std::move(points)), repelled_(Y_),
-        weights_(P_.values.begin(), P_.values.end()), gradient_(Y_.coordinates.size()), angle_(angle), rate_(rate) {}
+  Descent(const Context& ctx, StepTeam& team, Affinities affinities, EmbeddedPoints points, double angle, double rate)
+      : ctx_(ctx),
+        team_(team),
+        P_(std::move(affinities)),
+        Y_(std::move(points)),
+        repelled_(Y_),
+        weights_(P_.values.begin(), P_.values.end()),
+        gradient_(Y_.coordinates.size()),
+        repulsion_(team),
+        angle_(angle),
+        rate_(rate) {}
 
   struct Phase {
     std::int64_t last, patience;   // iterations: where it ends at the latest, and without progress
@@ -98,7 +106,7 @@ class Descent {
     const double freedom = Y_.dims == 3 ? 2 : 1, factor = 2 * (freedom + 1) / freedom;
     narrow_.assign(Y_.coordinates.begin(), Y_.coordinates.end());
     std::vector<double> divergence(static_cast<std::size_t>(row_blocks(Y_.n)));
-    for_row_blocks(Y_.n, [&](std::int64_t begin, std::int64_t end) {
+    for_row_blocks(team_, Y_.n, [&](std::int64_t begin, std::int64_t end) {
       double& own = divergence[static_cast<std::size_t>(begin / kRowBlock)];
       for (std::int64_t i = begin; i < end; ++i) {
         const Pull pulled = pull(narrow_.data(), Y_.n, Y_.dims, i, entries(i));
@@ -131,6 +139,7 @@ class Descent {
   }
 
   const Context& ctx_;
+  StepTeam& team_;
   Affinities P_;
   EmbeddedPoints Y_, repelled_;
   std::vector<float> weights_, narrow_;   // the affinities, and the points
@@ -279,8 +288,14 @@ void TSNE<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   points.coordinates.resize(static_cast<std::size_t>(points.dims * n_rows_));
   for (std::size_t e = 0; e < first.size(); ++e)
     points.lane(static_cast<int>(static_cast<std::int64_t>(e) % params_.n_components))[static_cast<std::int64_t>(e) / params_.n_components] = first[e];
-  Descent descent(ctx, joint_probabilities(ctx, neighbor_lists(ctx, X), params_.perplexity), std::move(points),
-                  params_.method == "exact" ? 0 : params_.angle, learning_rate_);
+  Affinities affinities = joint_probabilities(ctx, neighbor_lists(ctx, X), params_.perplexity);
+  with_step_team([&](StepTeam& team) { descend(ctx, team, std::move(affinities), std::move(points)); });
+}
+
+template <class T>
+void TSNE<T>::descend(const Context& ctx, StepTeam& team, Affinities affinities, EmbeddedPoints points) {
+  Descent descent(ctx, team, std::move(affinities), std::move(points), params_.method == "exact" ? 0 : params_.angle,
+                  learning_rate_);
   n_iter_ = descent.run({kExploration, kExploration, 0.5, params_.early_exaggeration, params_.min_grad_norm}, 0, params_.max_iter);
   if (n_iter_ < kExploration - 1 || params_.max_iter > kExploration)
     n_iter_ = descent.run({params_.max_iter, params_.n_iter_without_progress, 0.8, 1.0, params_.min_grad_norm}, n_iter_ + 1, params_.max_iter);

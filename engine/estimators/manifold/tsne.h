@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/host/step_team.h"
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/manifold/affinities.h"
+#include "engine/estimators/manifold/repulsion.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/neighbors/neighbor_model.h"
 #include "schemas/catalogue.h"
@@ -41,6 +43,7 @@ class TSNE final : public Estimator<T> {
  private:
   NeighborLists neighbor_lists(const Context& ctx, const Samples<T>& X) const;
   std::vector<double> start(const Context& ctx, const Samples<T>& X) const;
+  void descend(const Context& ctx, StepTeam& team, Affinities affinities, EmbeddedPoints points);
 
   TsneParams params_;
   std::vector<double> embedding_;   // a row of n_components each
