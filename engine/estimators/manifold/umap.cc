@@ -115,8 +115,8 @@ schema::EstimatorInfo UMAP<T>::info() {
       .params = param_set().infos(),
       .attributes = {"embedding_", "a_", "b_"},
       .deviations = {
-          "Places move all at once in two halves of each epoch, not one after another, so that a seed gives the same places for any number of "
-          "threads; draws are Philox's.",
+          "Places move all at once in four steps of each epoch, not one after another, so that a seed gives the same places for any number of "
+          "threads; draws are Kedge's own.",
           "Neighbours are exact; n_neighbors is at most 1024.",
           "transform: each row finds its place alone, by its strongest neighbour and in 100 epochs or a third of n_epochs; a fitted row keeps its place.",
           "Parts of a graph, where more than 2 n_components, start at the means of their principal components.",
@@ -216,11 +216,8 @@ void UMAP<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   graph = without_weak_edges(graph, largest / static_cast<double>(epochs > 10 ? epochs : usual));
   const std::uint64_t seed = params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed;
   std::vector<double> places = start(ctx, X, graph, seed);
-  const auto dims = static_cast<std::size_t>(params_.n_components);
-  fit_into_box(places, dims);
-  Layout made{.n = n, .dims = params_.n_components, .coordinates = std::vector<float>(places.size())};
-  for (std::size_t e = 0; e < places.size(); ++e)
-    made.coordinates[e % dims * static_cast<std::size_t>(n) + e / dims] = static_cast<float>(places[e]);
+  fit_into_box(places, static_cast<std::size_t>(params_.n_components));
+  Layout made{.n = n, .dims = params_.n_components, .coordinates = {places.begin(), places.end()}};
   move_places(ctx, graph,
               {.curve = curve_,
                .learning_rate = params_.learning_rate,
@@ -229,21 +226,14 @@ void UMAP<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
                .epochs = epochs,
                .seed = seed},
               made);
-  embedding_.resize(places.size());
-  for (std::size_t e = 0; e < places.size(); ++e)
-    embedding_[e] = made.coordinates[e % dims * static_cast<std::size_t>(n) + e / dims];
+  embedding_ = std::move(made.coordinates);
   require(std::ranges::all_of(embedding_, [](float x) { return std::isfinite(x); }), schema::ErrorCode::kBadData,
           "{}: the places left the numbers; a learning_rate of {} is too high", kName, params_.learning_rate);
 }
 
 template <class T>
 Layout UMAP<T>::layout() const {
-  Layout made{.n = model_.n_rows(), .dims = params_.n_components, .coordinates = std::vector<float>(embedding_.size())};
-  for (std::size_t e = 0; e < embedding_.size(); ++e) {
-    const auto dims = static_cast<std::size_t>(made.dims);
-    made.coordinates[e % dims * static_cast<std::size_t>(made.n) + e / dims] = embedding_[e];
-  }
-  return made;
+  return {.n = model_.n_rows(), .dims = params_.n_components, .coordinates = embedding_};
 }
 
 template <class T>

@@ -10,10 +10,10 @@
 
 namespace kedge::engine {
 
-// Coordinates of n places, each coordinate of all places in a row.
+// n places of `dims` coordinates each, one after another.
 struct Layout {
   std::int64_t n = 0, dims = 2;
-  std::vector<float> coordinates;   // dims x n
+  std::vector<float> coordinates;
 };
 
 struct LayoutMoves {
@@ -23,11 +23,11 @@ struct LayoutMoves {
   std::uint64_t seed = 0;
 };
 
-// An edge of weight w pulls in w / largest of all epochs. The edges of an epoch are taken in two halves; in each, every
-// place moves by its own edges and draws, one after the other, and sees the others where they were before. So neither
-// threads nor the order of places decide anything, where the algorithm's own form moves one place after another.
-// Weights are symmetric. Errors: kCancelled. Cost: epochs x edges x negatives. Source: McInnes, Healy, Melville,
-// "UMAP", arXiv 1802.03426, algorithm 5.
+// An edge of weight w pulls in w / largest of all epochs, twice in each. An epoch has several steps, each with its part
+// of the edges; in a step every place moves by all its edges and draws at once, and all see each other where they were
+// before it. So neither threads nor the order of places decide anything, where the algorithm's own form moves one place
+// after another. Weights are symmetric; forces are within 1e-5 of their exact values. Errors: kCancelled. Cost: epochs
+// x edges x negatives. Source: McInnes, Healy, Melville, "UMAP", arXiv 1802.03426, algorithm 5.
 void move_places(const Context& ctx, const Affinities& graph, const LayoutMoves& moves, Layout& layout);
 
 // The same for one place, `at`, that is new among places which stay; the draws are the same for each new place.
