@@ -8,11 +8,12 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.ensemble import (AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor, GradientBoostingClassifier,
+from sklearn.ensemble import (AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor, ExtraTreesClassifier, ExtraTreesRegressor, GradientBoostingClassifier,
                               HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor, StackingClassifier,
                               StackingRegressor, VotingClassifier, VotingRegressor)
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -71,6 +72,37 @@ class ExportOfParts(WithExports):
     def test_a_tree_of_trees_answers_bit_for_bit(self):
         X, y = load_diabetes(return_X_y=True)
         self.check(AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, y), X, 0.0)
+
+    def test_trees_and_forests_of_several_targets_answer_bit_for_bit(self):
+        X, y = load_iris(return_X_y=True)
+        labels = np.stack([np.array(["c", "a", "b"])[y], np.where(y == 1, "u", "v")], axis=1)   # the second has fewer classes
+        for model in (DecisionTreeClassifier(max_depth=3, random_state=0), RandomForestClassifier(5, random_state=0),
+                      make_pipeline(StandardScaler(), ExtraTreesClassifier(5, random_state=0))):
+            with self.subTest(str(model)):
+                stored = self.stored(model.fit(X, labels))
+                self.assertEqual([(one["name"], one["classes"]) for one in stored.info()["targets"]], [("target0", ["a", "b", "c"]), ("target1", ["u", "v"])])
+                self.assertEqual(np.asarray(stored.predict(X)).tolist(), model.predict(X).tolist())
+                shares = np.asarray(stored.predict(X, output="predict_proba"))
+                apart = 1e-15 if hasattr(model, "steps") else 0.0   # the scaled rows differ by their last bits
+                np.testing.assert_allclose(shares, np.hstack(model.predict_proba(X)), rtol=0, atol=apart)
+        values = np.stack([2 * X[:, 3], X[:, 0] - X[:, 1], y], axis=1)
+        for model in (DecisionTreeRegressor(random_state=0), RandomForestRegressor(5, random_state=0),
+                      ExtraTreesRegressor(5, random_state=0)):
+            with self.subTest(str(model)):
+                self.check(model.fit(X, values), X, 0.0)
+
+    def test_copies_for_several_targets(self):
+        X, y = load_iris(return_X_y=True)
+        labels = np.stack([y, y % 2], axis=1)
+        for inside in (TREE, linear(), VotingClassifier([("lines", linear()), ("trees", TREE)], voting="soft")):
+            model = MultiOutputClassifier(inside).fit(X, labels)
+            with self.subTest(str(model)):
+                stored = self.stored(model)
+                self.assertEqual(np.asarray(stored.predict(X)).tolist(), model.predict(X).tolist())
+                np.testing.assert_allclose(np.asarray(stored.predict(X, output="predict_proba")), np.hstack(model.predict_proba(X)), rtol=0, atol=NEAR)
+        for inside in (DecisionTreeRegressor(max_depth=3), make_pipeline(StandardScaler(), Ridge())):
+            with self.subTest(str(inside)):
+                self.check(MultiOutputRegressor(inside).fit(X, X[:, :2] * [[1.0, 2.0]] + y[:, None]), X, NEAR)
 
     def test_parts_that_lack_a_class(self):
         """Draws and folds without the rarest one."""

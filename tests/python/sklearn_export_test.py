@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
@@ -121,8 +121,8 @@ class Export(WithExports):
         both = np.stack([y, y % 2], axis=1)
         self.refused("is not scikit-learn's own", Mine().fit(X, y))
         self.refused("PolynomialFeatures is not taken", make_pipeline(PolynomialFeatures(), LinearRegression()).fit(X, y))
-        self.refused("MultiOutputClassifier is not taken", MultiOutputClassifier(DecisionTreeClassifier()).fit(X, both))
-        self.refused("several targets", DecisionTreeClassifier().fit(X, both))
+        self.refused("ClassifierChain is not taken", ClassifierChain(DecisionTreeClassifier()).fit(X, both))
+        self.refused("wrap it in MultiOutputRegressor or MultiOutputClassifier", KNeighborsClassifier().fit(X, both))
         self.refused("several targets", LinearRegression().fit(X, both))
         self.refused("does not say how many columns", SVC(kernel=lambda a, b: a @ b.T).fit(X, y))
         self.refused("weights or metric is a function", KNeighborsClassifier(weights=lambda d: d).fit(X, y))

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from . import _discriminants, _parts
 from ._boosted_categories import Categories
-from ._states import LINES, WRITERS, Feature, Refused, State, linear_regression, nominal_names
+from ._states import LINES, SEVERAL, WRITERS, Feature, Refused, State, linear_regression, nominal_names
+from ._tree_outputs import by_target
 
 OPEN_VERSION = 1
 # What skops does not trust by itself, because its compiled code follows the numbers of a file. Here they are read, and checked by the server.
@@ -39,7 +40,7 @@ def _steps(model: Any) -> list[Any]:
         return _steps(model.best_estimator_)
     if isinstance(model, Pipeline):
         return [part for _, step in model.steps if not _is_passed(step) for part in _steps(step)]
-    return [model]
+    return [by_target(model)]
 
 
 def _given(model: Any) -> list[Feature]:
@@ -82,8 +83,8 @@ def _write(state: State, part: Any) -> dict[str, Any]:
     check_is_fitted(part)
     is_made_of_others = name in _parts.WRITERS
     if is_classifier(part):
-        if np.ndim(part.classes_[0]) != 0:
-            raise Refused("the model has several targets")
+        if np.ndim(part.classes_[0]) != 0 and name != "MultiOutputClassifier":
+            raise Refused(SEVERAL)
         if is_made_of_others and state.labels is not None and len(state.labels) != len(part.classes_):
             raise Refused(f"{name} inside of another did not see all classes")
         if not is_made_of_others or name == "AdaBoostClassifier":
@@ -146,6 +147,13 @@ def _outputs(model: Any) -> list[str]:
     return [name for name in names if name not in lacks and (name != "transform" or not (is_classifier(model) or is_regressor(model)))]
 
 
+def _targets(last: Any) -> list[dict[str, Any]]:
+    """Those of a model of several, which the object has no names of."""
+    if not type(last).__name__.startswith("MultiOutput"):
+        return []
+    return [{"name": f"target{k}", "classes": [str(one) for one in part.classes_.tolist()] if is_classifier(last) else []} for k, part in enumerate(last.estimators_)]
+
+
 def _column(feature: Feature) -> dict[str, Any]:
     return {"name": feature.name, "kind": "number"} if feature.categories is None else {"name": feature.name, "kind": "category", "categories": feature.categories}
 
@@ -182,9 +190,10 @@ def exported(model: Any) -> bytes:
         if at + 1 < len(parts):
             state.given = _next_given(state, part, parts[at + 1])
     last = parts[-1]
-    classes = [str(one) for one in last.classes_.tolist()] if is_classifier(last) else []
+    targets = _targets(last)
+    classes = [str(one) for one in last.classes_.tolist()] if is_classifier(last) and not targets else []
     info = {"bytes": 0, "dataset": {"stored": "exported"}, "pipeline": pipeline, "outputs": _outputs(last), "columns": [_column(one) for one in columns],
-            "target": "target" if is_classifier(last) or is_regressor(last) else "", "classes": classes, "dtype": "float64", "scale": 1.0, "nSamples": 0, "seed": 0,
+            "target": "target" if (is_classifier(last) or is_regressor(last)) and not targets else "", "targets": targets, "classes": classes, "dtype": "float64", "scale": 1.0, "nSamples": 0, "seed": 0,
             "dataDigest": "", "version": __version__, "device": "cpu"}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as file:

@@ -183,7 +183,18 @@ def one_vs_one(parts: Parts, model: Any) -> Params:
     return {"estimator": parts.copies(list(model.estimators_), np.arange(2))}
 
 
+def multi_output(parts: Parts, model: Any) -> Params:
+    state, is_of_classes = parts.state, is_classifier(model)
+    state.value("members", "count", len(model.estimators_))
+    described = []
+    for one in model.estimators_:
+        state.texts("classes", _names(one) if is_of_classes else [])
+        described.append(parts.predictor(one, one.classes_ if is_of_classes else None, is_classifier if is_of_classes else is_regressor))
+    return {"estimator": _one_of(described)}
+
+
 WRITERS: dict[str, Callable[[Parts, Any], Params]] = {
+    **dict.fromkeys(("MultiOutputClassifier", "MultiOutputRegressor"), multi_output),
     **dict.fromkeys(("VotingClassifier", "VotingRegressor"), voting),
     **dict.fromkeys(("StackingClassifier", "StackingRegressor"), stacking),
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor"), bagging),

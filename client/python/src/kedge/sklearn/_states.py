@@ -78,6 +78,9 @@ class State:
         self.texts("names", [str(one) for one in known.tolist()])
 
 
+SEVERAL = "the model has several targets at once; wrap it in MultiOutputRegressor or MultiOutputClassifier before the fit, so that it has a part for each"
+
+
 # Trees
 
 def _row_limit(threshold: Array) -> Array:
@@ -94,7 +97,7 @@ def _trees(state: State, trees: Sequence[Any], n_classes: int, places: Array | N
     """n_classes: 0 for values. places: of the classes that the trees know, where they are fewer."""
     for tree in trees:
         if tree.value.shape[1] != 1:
-            raise Refused("the model has several targets")
+            raise Refused(SEVERAL)
     offset = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])
 
     def joined(part: Callable[[Any], Array]) -> Array:
@@ -231,7 +234,7 @@ def _stochastic(state: State, model: Any) -> Params:
 
 def _ridge(state: State, model: Any) -> Params:
     if np.ndim(model.coef_) == 2 and not is_classifier(model):
-        raise Refused("the model has several targets")
+        raise Refused(SEVERAL)
     _line(state, model)
     state.value("solver", "text", "cholesky")
     return {}
@@ -239,7 +242,7 @@ def _ridge(state: State, model: Any) -> Params:
 
 def linear_regression(state: State, model: Any) -> Params:
     if np.ndim(model.coef_) != 1:
-        raise Refused("the model has several targets")
+        raise Refused(SEVERAL)
     state.array("coef", model.coef_)
     state.real("intercept", np.ravel(model.intercept_)[0])
     state.number("rank", len(model.coef_))
@@ -314,7 +317,7 @@ def _neighbors(state: State, model: Any) -> Params:
     if model.weights not in ("uniform", "distance") or not isinstance(model.metric, str) or model.metric_params:
         raise Refused("weights or metric is a function")
     if np.ndim(model._y) != 1:
-        raise Refused("the model has several targets")
+        raise Refused(SEVERAL)
     state.number("n_rows", len(model._fit_X))
     state.array("points", model._fit_X)
     if is_classifier(model):
@@ -334,9 +337,9 @@ def _k_means(state: State, model: Any) -> Params:
 
 def _network(state: State, model: Any) -> Params:
     if is_classifier(model) and model.out_activation_ == "logistic" and len(model.classes_) > 2 or np.ndim(model.intercepts_[-1]) != 1:
-        raise Refused("the model has several targets")
+        raise Refused(SEVERAL)
     if is_regressor(model) and model.n_outputs_ != 1:
-        raise Refused("the model has several targets")
+        raise Refused(SEVERAL)
     state.array("parameters", np.concatenate([np.ravel(one) for one in (*model.coefs_, *model.intercepts_)]))
     state.number("n_iter", model.n_iter_)
     state.number("t", model.t_)
