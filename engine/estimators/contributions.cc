@@ -88,6 +88,7 @@ void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all
     if (output >= 0) all.tree_output.push_back(output);
   }
   all.feature.insert(all.feature.end(), forest.feature.begin(), forest.feature.end());
+  all.cuts.threshold.insert(all.cuts.threshold.end(), forest.threshold.begin(), forest.threshold.end());
   all.cover.insert(all.cover.end(), forest.weight.begin(), forest.weight.end());
   for (std::size_t i = 0; i < forest.feature.size(); ++i) {
     all.left.push_back(static_cast<std::int32_t>(before) + forest.left[i]);
@@ -108,21 +109,36 @@ ShapTrees shap_trees(const Forest& forest) {
   return trees;
 }
 
-std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
-                                            const AskedCells& asked) {
-  return tree_contributions(trees, asked, [&](const ShapCells& cells) -> ShapDirections {
-    return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int32_t feature = trees.feature[static_cast<std::size_t>(i)];
-        if (feature < 0) continue;
-        const double* const x = cells.column(block, feature);
-        const double cut = threshold[static_cast<std::size_t>(i)];
-        std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
-        for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = x[l] <= cut ? 1 : 0;
-      }
-    };
-  });
+template <class T>
+std::optional<std::vector<double>> device_contributions(const Context& ctx, const Samples<T>& X,
+                                                        const Division<T>& division, KeptShap& kept,
+                                                        const std::function<ShapTrees()>& trees,
+                                                        const std::function<CellKeys()>& keys) {
+  TreeShapOps* const ops = tree_shap_ops(ctx.device.trees());
+  if (!ops || division.background || division.among_pairs || X.n_rows() == 0) return std::nullopt;
+  if (kept.on != &ctx.device) kept = {ops->prepare_shap(trees()), &ctx.device};
+  Matrix<T> scratch;
+  Matrix<double> parts(ctx.memory(), X.n_rows(), kept.ready->numbers_a_row());
+  kept.ready->contributions(X.values(ctx, scratch), keys ? keys() : CellKeys{}, parts.view());
+  return parts.to_host();
 }
+
+template <class T>
+std::vector<double> contributions_of(const Context& ctx, const Samples<T>& X, const Division<T>& division,
+                                     KeptShap& kept, const std::function<ShapTrees()>& trees) {
+  if (auto found = device_contributions(ctx, X, division, kept, trees)) return *std::move(found);
+  return tree_contributions(trees(), asked_cells(ctx, X, division));
+}
+
+#define KEDGE_INSTANTIATE(T)                                                                                      \
+  template std::optional<std::vector<double>> device_contributions(                                               \
+      const Context&, const Samples<T>&, const Division<T>&, KeptShap&, const std::function<ShapTrees()>&,        \
+      const std::function<CellKeys()>&);                                                                          \
+  template std::vector<double> contributions_of(const Context&, const Samples<T>&, const Division<T>&, KeptShap&, \
+                                                const std::function<ShapTrees()>&);
+KEDGE_INSTANTIATE(float)
+KEDGE_INSTANTIATE(double)
+#undef KEDGE_INSTANTIATE
 
 Contributions of_both_classes(const std::vector<double>& second, std::int64_t numbers_a_row) {
   const auto width = static_cast<std::size_t>(numbers_a_row);

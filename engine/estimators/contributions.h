@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,9 +53,26 @@ void append_shap_trees(const Forest& forest, std::int32_t output, ShapTrees& all
 template <class T>
 AskedCells asked_cells(const Context& ctx, const Samples<T>& X, const Division<T>& division);
 
-// Of trees whose node i sends a row to the left where its cell in feature[i] is at most threshold[i].
-std::vector<double> threshold_contributions(const ShapTrees& trees, const std::vector<double>& threshold,
-                                            const AskedCells& asked);
+// The trees of a fitted model on the device that was last asked for contributions; copies share them. Who fits or loads
+// other trees assigns {}. Destroyed before the device.
+struct KeptShap {
+  std::shared_ptr<const ReadyShap> ready;
+  const Device* on = nullptr;
+};
+
+// Those of tree_contributions() that a device counts itself, which are the path-dependent ones of a device with memory
+// of its own; empty where they are left to the host. X is not empty.
+template <class T>
+std::optional<std::vector<double>> device_contributions(const Context& ctx, const Samples<T>& X,
+                                                        const Division<T>& division, KeptShap& kept,
+                                                        const std::function<ShapTrees()>& trees,
+                                                        const std::function<CellKeys()>& keys = {});
+
+// Contributions of X by trees whose cells are read as they are, on the device where it counts them, otherwise on the
+// host.
+template <class T>
+std::vector<double> contributions_of(const Context& ctx, const Samples<T>& X, const Division<T>& division,
+                                     KeptShap& kept, const std::function<ShapTrees()>& trees);
 
 // Of an estimator that is a line (RowTraits): coef (x - mean) of each column; the expected answer is the line's at the
 // means, which are those of the background where there is one. Pairs of columns add nothing: the matrix of interactions

@@ -128,9 +128,9 @@ class EnsembleModel final : public StoredModel {
     std::vector<double> known, known_background;
     std::span<const double> background;
     if (rows.background) of_background([&] { background = cells_of(*rows.background, known_background); });
-    ModelAnswer answer = contributions_answer(
-        ensemble_contributions(trees_, cells_of(rows, known), background, rows.n_rows, among_pairs), columns, outputs,
-        among_pairs);
+    ModelAnswer answer =
+        contributions_answer(sums_.contributions(cells_of(rows, known), background, rows.n_rows, among_pairs), columns,
+                             outputs, among_pairs);
     answer.n_rows = rows.n_rows;
     return answer;
   }

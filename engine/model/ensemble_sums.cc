@@ -1,13 +1,10 @@
 // Imported trees on devices: see ensemble_sums.h.
 #include "engine/model/ensemble_sums.h"
 
+#include "engine/imported/ensemble_contributions.h"
+
 namespace kedge::engine {
 namespace {
-
-static_assert(node_flag::kMissingLeft == walk_flag::kMissingLeft && node_flag::kCategory == walk_flag::kCategory &&
-              node_flag::kZeroIsMissing == walk_flag::kZeroIsMissing &&
-              node_flag::kMissingIsZero == walk_flag::kMissingIsZero && node_flag::kEqual == walk_flag::kEqual &&
-              kZeroRange == kWalkZeroRange);
 
 WalkTrees walk_trees(const TreeEnsemble& e) {
   return {.is_float32 = e.is_float32,
@@ -69,7 +66,8 @@ TreeSums device_tree_sums(const Context& ctx, const CellProgram& program) {
   };
 }
 
-EnsembleSums::EnsembleSums(const Context& ctx, const TreeEnsemble& trees) : trees_(trees), memory_(ctx.memory()) {
+EnsembleSums::EnsembleSums(const Context& ctx, const TreeEnsemble& trees)
+    : trees_(trees), device_(ctx.device), memory_(ctx.memory()) {
   if (TreeWalkOps* const ops = tree_walk_ops(ctx.device.trees()))
     ready_ = ops->prepare_walk(walk_trees(trees), trees.is_float32 ? WalkCells::kFloat32 : WalkCells::kFloat64);
   else walk_.emplace(trees);
@@ -92,6 +90,24 @@ std::vector<double> EnsembleSums::device_sums(std::span<const double> rows, std:
 std::vector<double> EnsembleSums::margins(std::span<const double> rows, std::int64_t n_rows) const {
   if (walk_) return walk_->margins(rows, n_rows);
   return trees_.is_float32 ? device_sums<float>(rows, n_rows) : device_sums<double>(rows, n_rows);
+}
+
+template <class T>
+std::vector<double> EnsembleSums::device_contributions(std::span<const double> rows, std::int64_t n_rows) const {
+  const std::vector<T> cells(rows.begin(), rows.end());
+  const Matrix<T> X(memory_, n_rows, trees_.n_cols, cells);
+  Matrix<double> parts(memory_, n_rows, shap_->numbers_a_row());
+  shap_->contributions(X.view(), {}, parts.view());
+  return parts.to_host();
+}
+
+std::vector<double> EnsembleSums::contributions(std::span<const double> rows, std::span<const double> background,
+                                                std::int64_t n_rows, bool among_pairs) const {
+  TreeShapOps* const ops = tree_shap_ops(device_.trees());
+  if (!ops || !background.empty() || among_pairs || n_rows == 0)
+    return ensemble_contributions(trees_, rows, background, n_rows, among_pairs);
+  if (!shap_) shap_ = ops->prepare_shap(shap_trees(trees_));
+  return trees_.is_float32 ? device_contributions<float>(rows, n_rows) : device_contributions<double>(rows, n_rows);
 }
 
 }   // namespace kedge::engine

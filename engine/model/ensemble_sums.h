@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/backend/ops/tree_shap.h"
 #include "engine/backend/ops/tree_walk.h"
 #include "engine/core/context.h"
 #include "engine/imported/cell_program.h"
@@ -21,13 +22,21 @@ class EnsembleSums {
   // As EnsembleWalk::margins(), of cells on the host. Errors: kCancelled; those of the device.
   std::vector<double> margins(std::span<const double> rows, std::int64_t n_rows) const;
 
+  // As ensemble_contributions(), by the device where it counts them itself, which is without background and pairs.
+  std::vector<double> contributions(std::span<const double> rows, std::span<const double> background,
+                                    std::int64_t n_rows, bool among_pairs) const;
+
  private:
   template <class T>
   std::vector<double> device_sums(std::span<const double> rows, std::int64_t n_rows) const;
+  template <class T>
+  std::vector<double> device_contributions(std::span<const double> rows, std::int64_t n_rows) const;
 
   const TreeEnsemble& trees_;
+  Device& device_;
   Memory& memory_;
   std::unique_ptr<ReadyWalk> ready_;   // one of the two
+  mutable std::unique_ptr<ReadyShap> shap_;   // made by the first question for contributions on such a device
   std::optional<EnsembleWalk> walk_;
 };
 

@@ -127,10 +127,6 @@ class Walker {
 
 }   // namespace
 
-bool boosted_goes_left(const BoostForest& forest, std::int64_t node, double value) {
-  return goes_left(forest, static_cast<std::int32_t>(node), value);
-}
-
 template <class T>
 void add_boosted(const BoostForest& forest, std::int64_t first, MatrixView<const T> X,
                  std::span<const std::int32_t> rows, std::span<double> raw) {

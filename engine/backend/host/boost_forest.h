@@ -32,9 +32,6 @@ struct BoostForest {
   std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
 };
 
-// Whether a row whose cell in the column of this cut is `value` goes left. An unknown category counts as missing.
-bool boosted_goes_left(const BoostForest& forest, std::int64_t node, double value);
-
 // Adds what trees first .. n_trees - 1 predict for the rows of X that are named (host memory; empty: all) to raw
 // (n_outputs x rows, output by output). Unknown categories count as missing. O(trees * depth) a row.
 template <class T>

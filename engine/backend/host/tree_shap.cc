@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/cut_rule.h"
 #include "engine/backend/host/row_chunks.h"
 #include "engine/backend/host/tree_shap_path.h"
 #include "engine/backend/simd.h"
@@ -37,23 +38,19 @@ inline __attribute__((always_inline)) void leave(const Node& node, std::int32_t 
   for (int l = 0; l < kRows; ++l) out[l] += slopes[l];
 }
 
-// One tree for a block of rows: adds to out[(value * width + feature) * kRows + row] for n_values values of each leaf,
-// which has `stride` of them.
-KEDGE_CLONES void walk(const Tree& tree, const Quadrature& rule, const std::uint8_t* goes_left, const double* values,
-                       std::int64_t stride, std::int32_t n_values, std::int64_t width, Path& path, double* out) {
+// One tree for a block of rows: adds to out[(value * slots + slot of the feature) * kRows + row].
+KEDGE_CLONES void walk(const TreePart& part, double* out) {
+  const Tree& tree = part.tree;
+  Path& path = part.path;
+  const auto n_slots = static_cast<std::int64_t>(tree.columns.size());
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
     if (i % 4096 == 0) check_job_stop();
     const Node* node = &tree.nodes[i];
-    enter(*node, rule, goes_left, path);
+    enter(*node, part.rule, part.goes_left, path);
     if (!node->is_leaf) continue;
-    const double* const product = path.product(node->depth);
-    for (std::int32_t v = 0; v < n_values; ++v) {
-      const double value = values[node->from * stride + v];
-      double* __restrict const sum = path.sum(node->depth, v);
-      for (int k = 0; k < path.n_points() * kRows; ++k) sum[k] = value * product[k];
-    }
+    set_leaf(part, *node);
     for (;;) {   // the nodes above that have all their leaves
-      for (std::int32_t v = 0; v < n_values; ++v) leave(*node, v, path, out + (v * width + node->feature) * kRows);
+      for (std::int32_t v = 0; v < part.n_values; ++v) leave(*node, v, path, out + (v * n_slots + node->slot) * kRows);
       if (node->is_left || node->depth == 1) break;
       node = &tree.nodes[static_cast<std::size_t>(node->parent)];
     }
@@ -63,17 +60,24 @@ KEDGE_CLONES void walk(const Tree& tree, const Quadrature& rule, const std::uint
 class Contributing {
  public:
   Contributing(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions)
-      : trees_(trees), directions_(directions), n_rows_(n_rows), width_(trees.n_cols + 1), built_(trees) {}
+      : trees_(trees), n_rows_(n_rows), width_(trees.n_cols + 1), walks_(trees, directions) {}
 
-  // Of the rows of a block, into all rows'.
+  // Of the rows of a block, into all rows'. What a tree says of a column is summed up before it is added to the other
+  // trees', in their order, so that trees may also be walked side by side.
   void run(std::int64_t block, double* all) const {
     const std::int64_t row_size = width_ * trees_.n_outputs;
-    std::vector<double> sums(static_cast<std::size_t>(row_size * kRows));
-    std::vector<std::uint8_t> left;
-    for (std::int64_t t = 0; t < trees_.n_trees(); ++t) {
-      check_job_stop();
-      add_tree(block, t, left, sums.data());
-    }
+    std::vector<double> sums(static_cast<std::size_t>(row_size * kRows)), own;
+    walks_.run(block, width_, sums.data(), [&](const TreePart& part) {
+      const std::vector<std::int32_t>& columns = part.tree.columns;
+      own.assign(static_cast<std::size_t>(part.n_values) * columns.size() * kRows, 0.0);
+      walk(part, own.data());
+      const double* from = own.data();
+      for (std::int64_t v = part.first; v < part.first + part.n_values; ++v)
+        for (const std::int32_t column : columns) {
+          double* const sum = sums.data() + (v * width_ + column) * kRows;
+          for (int l = 0; l < kRows; ++l) sum[l] += *from++;
+        }
+    });
     const std::int64_t first = block * kRows, count = std::min<std::int64_t>(kRows, n_rows_ - first);
     for (std::int64_t l = 0; l < count; ++l)
       for (std::int64_t c = 0; c < row_size; ++c)
@@ -84,32 +88,27 @@ class Contributing {
   }
 
  private:
-  void add_tree(std::int64_t block, std::int64_t t, std::vector<std::uint8_t>& left, double* sums) const {
-    const auto at = static_cast<std::size_t>(t);
-    const Tree& tree = built_.tree(t);
-    const std::int64_t begin = trees_.tree_offset[at], end = trees_.tree_offset[at + 1], k = trees_.leaf_values();
-    double* const out = sums + (trees_.tree_output.empty() ? 0 : trees_.tree_output[at]) * width_ * kRows;
-    for (std::int64_t v = 0; v < k; ++v)
-      for (int l = 0; l < kRows; ++l)
-        out[(v * width_ + trees_.n_cols) * kRows + l] += tree.expected[static_cast<std::size_t>(v)];
-    if (tree.depth == 0) return;
-    left.resize(static_cast<std::size_t>((end - begin) * kRows));
-    directions_(block, begin, end, left.data());
-    const Quadrature& rule = built_.rule(tree);
-    const auto most = static_cast<std::int32_t>(std::min<std::int64_t>(k, kMostValues));
-    Path path(tree.depth, tree.n_points, most, rule);
-    for (std::int64_t v = 0; v < k; v += most) {
-      const auto n_values = static_cast<std::int32_t>(std::min<std::int64_t>(most, k - v));
-      walk(tree, rule, left.data(), trees_.value.data() + begin * k + v, k, n_values, width_, path,
-           out + v * width_ * kRows);
-    }
-  }
-
   const ShapTrees& trees_;
-  const ShapDirections& directions_;
   const std::int64_t n_rows_, width_;
-  const BuiltTrees built_;
+  const BlockWalks walks_;
 };
+
+// Of the rows of a block at one cut, whose cells in its column are x.
+void set_directions(const ShapCuts& cuts, std::size_t node, const double* x, std::uint8_t* left) {
+  const std::uint8_t flags = cuts.flags.empty() ? std::uint8_t{0} : cuts.flags[node];
+  const double cut = cuts.threshold[node];
+  if (flags & ~walk_flag::kMissingLeft) {
+    const CutSets sets{cuts.set_offset.data(), cuts.set_words.data(), cuts.is_float32};
+    const std::int32_t set = cuts.set.empty() ? -1 : cuts.set[node];
+    for (std::int64_t l = 0; l < kShapLanes; ++l)
+      left[l] = cut_goes_left(flags, cuts.is_strict, cut, set, sets, x[l]) ? 1 : 0;
+    return;
+  }
+  if (cuts.is_strict)
+    for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = (x[l] < cut ? 1 : 0) | (x[l] != x[l] ? flags : 0);
+  else
+    for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = (x[l] <= cut ? 1 : 0) | (x[l] != x[l] ? flags : 0);
+}
 
 }   // namespace
 
@@ -132,14 +131,25 @@ std::vector<double> tree_contributions(const ShapTrees& trees, std::int64_t n_ro
   return all;
 }
 
-std::vector<double> tree_contributions(const ShapTrees& trees, const AskedCells& asked,
-                                       const DirectionsOf& directions_of) {
+ShapDirections shap_directions(const ShapTrees& trees, const ShapCells& cells) {
+  return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto node = static_cast<std::size_t>(i);
+      if (trees.feature[node] >= 0)
+        set_directions(trees.cuts, node, cells.column(block, trees.feature[node]),
+                       goes_left + (i - begin) * kShapLanes);
+    }
+  };
+}
+
+std::vector<double> tree_contributions(const ShapTrees& trees, const AskedCells& asked) {
   const ShapCells cells(asked.rows, asked.n_rows, trees.n_cols);
-  if (asked.among_pairs) return tree_interactions(trees, asked.n_rows, directions_of(cells));
-  if (asked.n_background == 0) return tree_contributions(trees, asked.n_rows, directions_of(cells));
+  const ShapDirections directions = shap_directions(trees, cells);
+  if (asked.among_pairs) return tree_interactions(trees, asked.n_rows, directions);
+  if (asked.n_background == 0) return tree_contributions(trees, asked.n_rows, directions);
   const ShapCells background(asked.background, asked.n_background, trees.n_cols);
-  return tree_contributions(trees, asked.n_rows, directions_of(cells),
-                            {.n_rows = asked.n_background, .directions = directions_of(background)});
+  return tree_contributions(trees, asked.n_rows, directions,
+                            {.n_rows = asked.n_background, .directions = shap_directions(trees, background)});
 }
 
 }   // namespace kedge::engine

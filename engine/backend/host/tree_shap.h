@@ -5,25 +5,9 @@
 #include <functional>
 #include <vector>
 
+#include "engine/backend/ops/tree_shap.h"
+
 namespace kedge::engine {
-
-// Trees as contributions read them, in any order of nodes; the first node of each is its root. A value.
-struct ShapTrees {
-  std::int64_t n_cols = 0;
-  std::int32_t n_outputs = 1;
-  std::vector<std::int64_t> tree_offset{0};   // n_trees + 1
-  // By tree: to which output its leaves add, one value each. Empty: a leaf has a value for each output.
-  std::vector<std::int32_t> tree_output;
-  std::vector<std::int32_t> feature;       // -1 for a leaf
-  std::vector<std::int32_t> left, right;   // absolute
-  std::vector<double> cover;               // of the node: rows of the fit, or their weights
-  std::vector<double> value;               // of a leaf: n_nodes x values a leaf
-  double scale = 1;                        // of all values
-  std::vector<double> base;                // n_outputs: what is added to them; empty: nothing
-
-  std::int64_t n_trees() const { return static_cast<std::int64_t>(tree_offset.size()) - 1; }
-  std::int32_t leaf_values() const { return tree_output.empty() ? n_outputs : 1; }
-};
 
 // Rows go through a tree side by side, so many at once.
 inline constexpr std::int64_t kShapLanes = 32;
@@ -48,6 +32,9 @@ class ShapCells {
 // becomes 1 where the row goes left, otherwise 0. Called on several threads.
 using ShapDirections =
     std::function<void(std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left)>;
+
+// Of these cells by the cuts of the trees. Borrows both.
+ShapDirections shap_directions(const ShapTrees& trees, const ShapCells& cells);
 
 // n_rows x n_outputs x (n_cols + 1), the last of each the expected answer; their sum is the answer to the row. A row of
 // which a column is unknown goes both ways, by the share of the cover. Exact to rounding where a path has at most 64
@@ -91,9 +78,7 @@ struct AskedCells {
   std::vector<double> background = {};
   bool among_pairs = false;   // interactions; without a background
 };
-// directions_of(cells) gives where rows of these cells go.
-using DirectionsOf = std::function<ShapDirections(const ShapCells& cells)>;
-std::vector<double> tree_contributions(const ShapTrees& trees, const AskedCells& asked,
-                                       const DirectionsOf& directions_of);
+// One of the three, by the cuts of the trees.
+std::vector<double> tree_contributions(const ShapTrees& trees, const AskedCells& asked);
 
 }   // namespace kedge::engine

@@ -133,25 +133,20 @@ inline __attribute__((always_inline)) void leave(const Tree& tree, const Node& n
   }
 }
 
-// One tree for a block of rows: adds contributions to out[(value * width + feature) * kRows + row] for n_values values
-// of each leaf, which has `stride` of them, and pairs to `pairs`.
-KEDGE_CLONES void walk(const Tree& tree, const Quadrature& rule, const std::uint8_t* goes_left, const double* values,
-                       std::int64_t stride, std::int32_t n_values, std::int64_t width, Path& path, Growth& growth,
-                       PairSums& pairs, double* out) {
+// One tree for a block of rows: adds contributions to out[(value * width + feature) * kRows + row], and pairs to
+// `pairs`.
+KEDGE_CLONES void walk(const TreePart& part, std::int64_t width, Growth& growth, PairSums& pairs, double* out) {
+  const Tree& tree = part.tree;
+  Path& path = part.path;
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
     if (i % 1024 == 0) check_job_stop();
     const Node* node = &tree.nodes[i];
-    enter(*node, rule, goes_left, path);
+    enter(*node, part.rule, part.goes_left, path);
     set_growth(*node, path, growth.at(node->depth));
     if (!node->is_leaf) continue;
-    const double* const product = path.product(node->depth);
-    for (std::int32_t v = 0; v < n_values; ++v) {
-      const double value = values[node->from * stride + v];
-      double* __restrict const sum = path.sum(node->depth, v);
-      for (int k = 0; k < path.n_points() * kRows; ++k) sum[k] = value * product[k];
-    }
+    set_leaf(part, *node);
     for (;;) {   // the nodes above that have all their leaves
-      for (std::int32_t v = 0; v < n_values; ++v)
+      for (std::int32_t v = 0; v < part.n_values; ++v)
         leave(tree, *node, v, path, growth, pairs, out + (v * width + node->feature) * kRows);
       if (node->is_left || node->depth == 1) break;
       node = &tree.nodes[static_cast<std::size_t>(node->parent)];
@@ -163,22 +158,22 @@ class Interacting {
  public:
   Interacting(const ShapTrees& trees, std::int64_t n_rows, const ShapDirections& directions)
       : trees_(trees),
-        directions_(directions),
         n_rows_(n_rows),
         width_(trees.n_cols + 1),
         matrix_(trees.n_cols * trees.n_cols + 1),
-        built_(trees) {}
+        walks_(trees, directions) {}
 
   // Of the rows of a block, into all rows'.
   void run(std::int64_t block, double* all) const {
     const std::int64_t first = block * kRows, count = std::min<std::int64_t>(kRows, n_rows_ - first);
     std::vector<double> columns(static_cast<std::size_t>(width_ * trees_.n_outputs * kRows));
-    std::vector<std::uint8_t> left;
     PairSums pairs(trees_.n_cols, count, row_size());
-    for (std::int64_t t = 0; t < trees_.n_trees(); ++t) {
-      check_job_stop();
-      add_tree(block, t, left, columns.data(), pairs, all + first * row_size());
-    }
+    walks_.run(block, width_, columns.data(), [&](const TreePart& part) {
+      Growth growth(part.tree.depth, part.tree.n_points);
+      pairs.begin(all + first * row_size() + part.first * matrix_, part.n_values, matrix_);
+      walk(part, width_, growth, pairs, columns.data() + part.first * width_ * kRows);
+      pairs.finish();
+    });
     for (std::int64_t l = 0; l < count; ++l)
       for (std::int64_t o = 0; o < trees_.n_outputs; ++o)
         complete(columns.data() + o * width_ * kRows + l, o, all + (first + l) * row_size() + o * matrix_);
@@ -186,33 +181,6 @@ class Interacting {
 
  private:
   std::int64_t row_size() const { return matrix_ * trees_.n_outputs; }
-
-  // out: the matrices of the block's first row.
-  void add_tree(std::int64_t block, std::int64_t t, std::vector<std::uint8_t>& left, double* columns, PairSums& pairs,
-                double* out) const {
-    const auto at = static_cast<std::size_t>(t);
-    const Tree& tree = built_.tree(t);
-    const std::int64_t begin = trees_.tree_offset[at], end = trees_.tree_offset[at + 1], k = trees_.leaf_values();
-    const std::int64_t output = trees_.tree_output.empty() ? 0 : trees_.tree_output[at];
-    columns += output * width_ * kRows, out += output * matrix_;
-    for (std::int64_t v = 0; v < k; ++v)
-      for (int l = 0; l < kRows; ++l)
-        columns[(v * width_ + trees_.n_cols) * kRows + l] += tree.expected[static_cast<std::size_t>(v)];
-    if (tree.depth == 0) return;
-    left.resize(static_cast<std::size_t>((end - begin) * kRows));
-    directions_(block, begin, end, left.data());
-    const Quadrature& rule = built_.rule(tree);
-    const auto most = static_cast<std::int32_t>(std::min<std::int64_t>(k, kMostValues));
-    Path path(tree.depth, tree.n_points, most, rule);
-    Growth growth(tree.depth, tree.n_points);
-    for (std::int64_t v = 0; v < k; v += most) {
-      const auto n_values = static_cast<std::int32_t>(std::min<std::int64_t>(most, k - v));
-      pairs.begin(out + v * matrix_, n_values, matrix_);
-      walk(tree, rule, left.data(), trees_.value.data() + begin * k + v, k, n_values, width_, path, growth, pairs,
-           columns + v * width_ * kRows);
-      pairs.finish();
-    }
-  }
 
   // From the sums above the diagonal and the row's contributions, kRows apart, to its matrix.
   void complete(const double* columns, std::int64_t output, double* matrix) const {
@@ -230,9 +198,8 @@ class Interacting {
   }
 
   const ShapTrees& trees_;
-  const ShapDirections& directions_;
   const std::int64_t n_rows_, width_, matrix_;   // matrix_: its numbers and the expected answer
-  const BuiltTrees built_;
+  const BlockWalks walks_;
 };
 
 }   // namespace

@@ -1,20 +1,18 @@
-// Trees as a walk by quadrature reads them, and what it keeps of the path to the node at work (tree_shap.cc says how it
-// counts). For the files of tree_shap alone.
+// What a walk by quadrature keeps of the path to the node at work, a block of rows side by side (tree_shap.cc says how
+// it counts). For the files of tree_shap alone.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "engine/backend/host/tree_shap.h"
+#include "engine/backend/host/tree_shap_trees.h"
+#include "engine/core/stop.h"
 
 namespace kedge::engine::shap {
 
 inline constexpr int kRows = static_cast<int>(kShapLanes);
-inline constexpr int kMostPoints = 32;   // exact for 64 different columns on a path
-inline constexpr int kMostValues = 4;    // of a leaf that are added up in one walk
 
 // Eight rows; they lie at any address. GCC makes no vectors of the choices below by itself.
 using Lanes [[gnu::vector_size(64), gnu::aligned(8), gnu::may_alias]] = double;
@@ -26,52 +24,16 @@ inline __attribute__((always_inline)) Lanes& lanes_at(double* cells) {
   return *reinterpret_cast<Lanes*>(cells);
 }
 
-// Gauss's points and weights on [0, 1].
-struct Quadrature {
-  std::vector<double> points, rests, weights;   // t, 1 - t
-
-  explicit Quadrature(int n);
-};
-
-// A node in depth-first order, the left child behind its parent.
-struct Node {
-  std::int32_t from = 0;       // its place among the nodes of its tree
-  std::int32_t cut = -1;       // the place of its parent there
-  std::int32_t parent = -1;    // place in this order
-  std::int32_t feature = -1;   // that the parent is cut by
-  std::int32_t depth = 0;
-  std::int32_t before_depth = -1;   // of the nearest node above that has the same feature; -1: none
-  bool is_left = false, is_leaf = false;
-  double share = 1, before_share = 1;   // z, of all cuts by the feature up to here, and without this one
-};
-
-struct Tree {
-  std::vector<Node> nodes;
-  int n_points = 1;
-  std::int32_t depth = 0;
-  std::vector<double> expected;   // by value of a leaf
-};
-
-// The trees in the order of their walks, each with its points. Borrows the trees.
-class BuiltTrees {
- public:
-  // O(nodes * depth), on all threads. Errors: kModelCorrupt for a node with two parents; kInvalidValue for a tree of
-  // more than 1,024 levels.
-  explicit BuiltTrees(const ShapTrees& trees);
-  const Tree& tree(std::int64_t t) const { return built_[static_cast<std::size_t>(t)]; }
-  const Quadrature& rule(const Tree& tree) const { return *rules_[static_cast<std::size_t>(tree.n_points)]; }
-
- private:
-  std::vector<Tree> built_;
-  std::array<std::optional<Quadrature>, kMostPoints + 1> rules_;   // by points
-};
-
-// What a cut changes at each point: the product of the factors is multiplied by a ratio, and slope is what
-// (o - z) / f grows by. Where an earlier cut by the feature had lost the row, the ratio is one number and the slope 0.
+// PointChange at each point.
 struct Change {
   double follows_ratio[kMostPoints], leaves_ratio[kMostPoints];
   double follows_slope[kMostPoints], leaves_slope[kMostPoints];
   double lost_ratio = 1;
+
+  inline __attribute__((always_inline)) void set(int q, const PointChange& change) {
+    follows_ratio[q] = change.follows_ratio, leaves_ratio[q] = change.leaves_ratio;
+    follows_slope[q] = change.follows_slope, leaves_slope[q] = change.leaves_slope;
+  }
 };
 
 inline __attribute__((always_inline)) void set_change(const Node& node, const Quadrature& rule, int n_points,
@@ -79,19 +41,10 @@ inline __attribute__((always_inline)) void set_change(const Node& node, const Qu
   const double z = node.share, y = node.before_share;
   const double *const t = rule.points.data(), *const rest = rule.rests.data();
   change.lost_ratio = z / y;
-  if (node.before_depth < 0) {
-    for (int q = 0; q < n_points; ++q) {
-      const double out = z * rest[q], in = out + t[q];
-      change.follows_ratio[q] = in, change.leaves_ratio[q] = out;
-      change.follows_slope[q] = (1 - z) / in, change.leaves_slope[q] = -1 / rest[q];
-    }
-    return;
-  }
-  for (int q = 0; q < n_points; ++q) {
-    const double out = z * rest[q], in = out + t[q], before = y * rest[q] + t[q], earlier = (1 - y) / before;
-    change.follows_ratio[q] = in / before, change.leaves_ratio[q] = out / before;
-    change.follows_slope[q] = (1 - z) / in - earlier, change.leaves_slope[q] = -1 / rest[q] - earlier;
-  }
+  if (node.before_depth < 0)
+    for (int q = 0; q < n_points; ++q) change.set(q, point_change(z, y, false, t[q], rest[q]));
+  else
+    for (int q = 0; q < n_points; ++q) change.set(q, point_change(z, y, true, t[q], rest[q]));
 }
 
 // What is kept of the path to the node at work, by depth.
@@ -149,5 +102,78 @@ inline __attribute__((always_inline)) void enter(const Node& node, const Quadrat
     }
   }
 }
+
+// Some values of the leaves of a tree, for a walk by a block of rows.
+struct TreePart {
+  const Tree& tree;
+  const Quadrature& rule;
+  const std::uint8_t* goes_left;   // ShapDirections of the tree
+  const double* values;            // the first one's, of the tree's first node; `stride` of them a node
+  std::int64_t stride;
+  std::int64_t first;      // output of the first one
+  std::int32_t n_values;   // at most kMostValues
+  Path& path;
+};
+
+// Sets the sums of a leaf that enter() has seen.
+inline __attribute__((always_inline)) void set_leaf(const TreePart& part, const Node& leaf) {
+  const double* const product = part.path.product(leaf.depth);
+  for (std::int32_t v = 0; v < part.n_values; ++v) {
+    const double value = part.values[leaf.from * part.stride + v];
+    double* __restrict const sum = part.path.sum(leaf.depth, v);
+    for (int k = 0; k < part.path.n_points() * kRows; ++k) sum[k] = value * product[k];
+  }
+}
+
+// Trees as blocks of rows walk through them. Borrows its arguments.
+class BlockWalks {
+ public:
+  BlockWalks(const ShapTrees& trees, const ShapDirections& directions)
+      : trees_(trees), directions_(directions), built_(trees) {}
+
+  // All trees for a block: adds their expected answers to the last of each output's width numbers of sums, kRows each,
+  // and hands over the parts of each tree that has cuts. Errors: kCancelled.
+  template <class Walk>
+  void run(std::int64_t block, std::int64_t width, double* sums, const Walk& walk) const {
+    std::vector<std::uint8_t> left;
+    for (std::int64_t t = 0; t < trees_.n_trees(); ++t) {
+      check_job_stop();
+      const Tree& tree = built_.tree(t);
+      const std::int64_t k = trees_.leaf_values();
+      const std::int64_t output = trees_.tree_output.empty() ? 0 : trees_.tree_output[static_cast<std::size_t>(t)];
+      for (std::int64_t v = 0; v < k; ++v)
+        for (int l = 0; l < kRows; ++l)
+          sums[((output + v + 1) * width - 1) * kRows + l] += tree.expected[static_cast<std::size_t>(v)];
+      if (tree.depth > 0) walk_parts(block, t, output, left, walk);
+    }
+  }
+
+ private:
+  template <class Walk>
+  void walk_parts(std::int64_t block, std::int64_t t, std::int64_t output, std::vector<std::uint8_t>& left,
+                  const Walk& walk) const {
+    const Tree& tree = built_.tree(t);
+    const std::int64_t begin = trees_.tree_offset[static_cast<std::size_t>(t)],
+                       end = trees_.tree_offset[static_cast<std::size_t>(t) + 1], k = trees_.leaf_values();
+    left.resize(static_cast<std::size_t>((end - begin) * kRows));
+    directions_(block, begin, end, left.data());
+    const Quadrature& rule = built_.rule(tree);
+    const auto most = static_cast<std::int32_t>(std::min<std::int64_t>(k, kMostValues));
+    Path path(tree.depth, tree.n_points, most, rule);
+    for (std::int64_t v = 0; v < k; v += most)
+      walk(TreePart{.tree = tree,
+                    .rule = rule,
+                    .goes_left = left.data(),
+                    .values = trees_.value.data() + begin * k + v,
+                    .stride = k,
+                    .first = output + v,
+                    .n_values = static_cast<std::int32_t>(std::min<std::int64_t>(most, k - v)),
+                    .path = path});
+  }
+
+  const ShapTrees& trees_;
+  const ShapDirections& directions_;
+  const BuiltTrees built_;
+};
 
 }   // namespace kedge::engine::shap

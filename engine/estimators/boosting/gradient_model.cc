@@ -126,6 +126,7 @@ void GradientModel<T>::fit(const Context& ctx, const GradientParams& params, con
   LegacyRandom random(seed);
   grow_stages(ctx, fitted, validated, random);
   set_importances();
+  kept_shap_ = {};
   for (auto& trees : growing_) forests_.push_back(join_trees(std::move(trees), 0, n_features_));
   growing_.clear();
 }
@@ -243,17 +244,15 @@ template <class T>
 Contributions GradientModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
                                               const Division<T>& division) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(n_features_));
-  ShapTrees trees{.n_cols = n_features_,
+  const auto trees = [&] {
+    ShapTrees all{.n_cols = n_features_,
                   .n_outputs = static_cast<std::int32_t>(forests_.size()),
                   .scale = learning_rate_,
                   .base = first_};
-  std::vector<double> threshold;
-  for (std::size_t k = 0; k < forests_.size(); ++k) {
-    append_shap_trees(forests_[k], static_cast<std::int32_t>(k), trees);
-    threshold.insert(threshold.end(), forests_[k].threshold.begin(), forests_[k].threshold.end());
-  }
-  return {.n_outputs = trees.n_outputs,
-          .values = threshold_contributions(trees, threshold, asked_cells(ctx, X, division))};
+    for (std::size_t k = 0; k < forests_.size(); ++k) append_shap_trees(forests_[k], static_cast<std::int32_t>(k), all);
+    return all;
+  };
+  return {.n_outputs = std::ssize(forests_), .values = contributions_of(ctx, X, division, kept_shap_, trees)};
 }
 
 template <class T>
@@ -275,7 +274,7 @@ void GradientModel<T>::state(StateArchive& archive, const StageLoss& loss, const
   archive.features(n_features_);
   if (archive.is_loading()) {
     loss_ = loss, learning_rate_ = params.learning_rate;
-    ready_ = {};
+    ready_ = {}, kept_shap_ = {};
     forests_.assign(static_cast<std::size_t>(loss.n_outputs), {});
   }
   archive.number("n_stages", n_stages_, 1, kMaxSize);

@@ -73,6 +73,7 @@ class GradientModel {
     const Device* on = nullptr;
   };
   mutable Ready ready_;
+  mutable KeptShap kept_shap_;                 // of forests_
   std::vector<std::vector<Forest>> growing_;   // by output: its trees so far; during fit alone
 };
 

@@ -262,45 +262,34 @@ std::vector<double> HistModel<T>::raw_of_device(const Context& ctx, TreeWalkOps&
   return sums.to_host();
 }
 
-// With categories by their places.
+// With categories by their codes.
 template <class T>
 std::vector<double> HistModel<T>::cells_of(const Context& ctx, const char* owner, const Samples<T>& X) const {
-  const HistRows<T> rows(ctx, owner, X, categories_);
-  const HostMatrix<const T> values = host_view(rows.view());
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < values.rows(); ++i) all.insert(all.end(), values.row(i).begin(), values.row(i).end());
-  return all;
+  require_nominal(owner, X, categories_);
+  std::vector<double> cells = host_values(ctx, X);
+  read_codes(category_keys(X, categories_, forest_), forest_.n_cols, cells);
+  return cells;
 }
 
 template <class T>
 Contributions HistModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
                                           const Division<T>& division) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_.n_cols));
+  const auto trees = [&] { return shap_trees(forest_, baseline_); };
+  Contributions found{.n_outputs = forest_.n_outputs};
+  const auto keys = [&] {
+    require_nominal(owner, X, categories_);
+    return category_keys(X, categories_, forest_);
+  };
+  if (auto of_device = device_contributions(ctx, X, division, kept_shap_, trees, keys)) {
+    found.values = *std::move(of_device);
+    return found;
+  }
   AskedCells asked{.n_rows = X.n_rows(), .rows = cells_of(ctx, owner, X), .among_pairs = division.among_pairs};
   if (const Samples<T>* background = division.background)
     asked.n_background = background->n_rows(), asked.background = cells_of(ctx, owner, *background);
-  ShapTrees trees{.n_cols = forest_.n_cols,
-                  .n_outputs = forest_.n_outputs,
-                  .tree_offset = forest_.tree_offset,
-                  .feature = forest_.feature,
-                  .left = forest_.left,
-                  .cover = {forest_.n_rows.begin(), forest_.n_rows.end()},
-                  .value = forest_.value,
-                  .base = baseline_};
-  for (const std::int32_t left : trees.left) trees.right.push_back(left + 1);
-  for (std::int64_t t = 0; t < trees.n_trees(); ++t)
-    trees.tree_output.push_back(static_cast<std::int32_t>(t % forest_.n_outputs));
-  const auto directions_of = [&](const ShapCells& cells) -> ShapDirections {
-    return [&](std::int64_t block, std::int64_t begin, std::int64_t end, std::uint8_t* goes_left) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        if (forest_.feature[static_cast<std::size_t>(i)] < 0) continue;
-        const double* const x = cells.column(block, forest_.feature[static_cast<std::size_t>(i)]);
-        std::uint8_t* const left = goes_left + (i - begin) * kShapLanes;
-        for (std::int64_t l = 0; l < kShapLanes; ++l) left[l] = boosted_goes_left(forest_, i, x[l]) ? 1 : 0;
-      }
-    };
-  };
-  return {.n_outputs = trees.n_outputs, .values = tree_contributions(trees, asked, directions_of)};
+  found.values = tree_contributions(trees(), asked);
+  return found;
 }
 
 template <class T>
@@ -319,7 +308,7 @@ void HistModel<T>::append_attributes(schema::ValueMap& map) const {
 template <class T>
 void HistModel<T>::state(StateArchive& archive, std::int32_t max_outputs) {
   state_of(archive, forest_, max_outputs);
-  if (archive.is_loading()) coded_.reset(), is_coded_ = false, ready_.reset(), ready_on_ = nullptr;
+  if (archive.is_loading()) coded_.reset(), is_coded_ = false, ready_.reset(), ready_on_ = nullptr, kept_shap_ = {};
   archive.field("baseline", baseline_, forest_.n_outputs);
   archive.expect_finite("baseline", baseline_);
   archive.field("is_category", categories_.is_category, forest_.n_cols);

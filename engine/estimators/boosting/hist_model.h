@@ -56,6 +56,7 @@ class HistModel {
   mutable bool is_coded_ = false;
   mutable std::shared_ptr<const ReadyWalk> ready_;   // made by the first prediction on a device that walks trees itself
   mutable const Device* ready_on_ = nullptr;
+  mutable KeptShap kept_shap_;   // of forest_
   std::vector<double> baseline_;
   HistCategories categories_;
   std::vector<std::int8_t> monotonic_;

@@ -105,7 +105,7 @@ void IsolationForest<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
        .bootstrap = params_.bootstrap,
        .weights = y.weights,
        .seed = static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed)))});
-  forest_ = std::move(trees.forest);
+  forest_ = std::move(trees.forest), kept_shap_ = {};
   features_.clear();
   for (const auto& of_tree : trees.features) features_.insert(features_.end(), of_tree.begin(), of_tree.end());
   const auto share = contamination_share(params_.contamination);
@@ -133,7 +133,7 @@ template <class T>
 Contributions IsolationForest<T>::contributions(const Context& ctx, const Samples<T>& X,
                                                 const Division<T>& division) const {
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
-  return {.values = threshold_contributions(shap_trees(forest_), forest_.threshold, asked_cells(ctx, X, division))};
+  return {.values = contributions_of(ctx, X, division, kept_shap_, [&] { return shap_trees(forest_); })};
 }
 
 template <class T>
@@ -151,6 +151,7 @@ void IsolationForest<T>::state(StateArchive& archive) {
   archive.field("offset", this->offset_);
   archive.indices("features", features_, params_.n_estimators * tree_features_, 0, archive.n_features() - 1);
   forest_state(archive, forest_, 0);
+  if (archive.is_loading()) kept_shap_ = {};
 }
 
 template class IsolationForest<float>;

@@ -45,6 +45,7 @@ class IsolationForest final : public OutlierDetector<T>, public Contributor<T> {
   IsolationForestParams params_;
   std::int64_t max_samples_ = 0, n_features_ = 0, tree_features_ = 0;
   Forest forest_;
+  mutable KeptShap kept_shap_;           // of forest_
   std::vector<std::int64_t> features_;   // n_estimators x tree_features_
 };
 

@@ -121,7 +121,7 @@ std::shared_ptr<const Forest> TreeModel<T>::grown(const Context& ctx, const Samp
 
 template <class T>
 void TreeModel<T>::fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth) {
-  ready_ = {};
+  ready_ = {}, kept_shap_ = {};
   forest_ = grown(ctx, X, growth);
   if (growth.fit.ccp_alpha > 0) forest_ = std::make_shared<const Forest>(pruned(*forest_, growth.fit.ccp_alpha));
   if (wants_out_of_bag && growth.table) out_of_bag_ = ctx.device.trees().out_of_bag(*forest_, *growth.table, growth.rows, growth.fit.options);
@@ -183,10 +183,9 @@ template <class T>
 Contributions TreeModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
                                           const Division<T>& division) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
-  const ShapTrees trees = shap_trees(*forest_);
-  std::vector<double> values = threshold_contributions(trees, forest_->threshold, asked_cells(ctx, X, division));
+  std::vector<double> values = contributions_of(ctx, X, division, kept_shap_, [&] { return shap_trees(*forest_); });
   if (forest_->n_classes == 2 && X.n_rows() > 0) return of_both_classes(values, std::ssize(values) / X.n_rows());
-  return {.n_outputs = trees.n_outputs, .values = std::move(values)};
+  return {.n_outputs = forest_->n_classes > 2 ? forest_->n_classes : 1, .values = std::move(values)};
 }
 
 template <class T>
@@ -195,7 +194,7 @@ void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
   if (!archive.is_loading()) forest = *forest_;
   forest_state(archive, forest, n_classes);
   if (!archive.is_loading()) return;
-  ready_ = {};
+  ready_ = {}, kept_shap_ = {};
   forest_ = std::make_shared<const Forest>(std::move(forest));
   fitted_table_.reset();
 }

@@ -60,6 +60,7 @@ class TreeModel {
   std::weak_ptr<Table<T>> fitted_table_;   // whose bytes the trees were grown on; none if a copy was binned
   std::vector<double> shift_, scale_;      // of the fitted samples
   mutable Ready ready_;                    // the forest on the device; destroyed before it
+  mutable KeptShap kept_shap_;             // of the forest
 };
 
 }  // namespace kedge::engine

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
                            .n_background = background.rows,
                            .background = background.values,
                            .among_pairs = among_pairs};
-    seconds = best_seconds(3, [&] { answers = threshold_contributions(shap_trees(forest), forest.threshold, asked); });
+    seconds = best_seconds(3, [&] { answers = tree_contributions(shap_trees(forest), asked); });
   }
   std::ofstream(argv[3], std::ios::binary)
       .write(reinterpret_cast<const char*>(answers.data()),

@@ -20,6 +20,7 @@ namespace {
 using testing_trees::fitted;
 using testing_trees::Game;
 using testing_trees::grow;
+using testing_trees::threshold_contributions;
 
 // What a tree answers to a row.
 double answer_of(const Game& game, std::size_t node, const std::vector<double>& row, std::size_t output) {

@@ -33,6 +33,13 @@ struct Game {
   std::vector<double> threshold;
 };
 
+// As tree_contributions(), by cuts at these thresholds.
+inline std::vector<double> threshold_contributions(ShapTrees trees, const std::vector<double>& threshold,
+                                                   const AskedCells& asked) {
+  trees.cuts.threshold = threshold;
+  return tree_contributions(trees, asked);
+}
+
 // A random tree of this depth; columns repeat on its paths.
 inline void grow(Game& game, std::mt19937& random, int depth, double cover) {
   ShapTrees& trees = game.trees;

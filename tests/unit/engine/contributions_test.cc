@@ -19,6 +19,7 @@ using testing_trees::fitted;
 using testing_trees::Game;
 using testing_trees::grow;
 using testing_trees::numbers;
+using testing_trees::threshold_contributions;
 
 // --- the definition ---
 

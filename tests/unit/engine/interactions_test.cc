@@ -24,6 +24,7 @@ using testing_trees::fitted;
 using testing_trees::Game;
 using testing_trees::grow;
 using testing_trees::numbers;
+using testing_trees::threshold_contributions;
 
 struct Asking {
   Game game;

@@ -28,13 +28,7 @@ struct alignas(8) NarrowTreeNode {
 
   KEDGE_HD std::uint32_t column(NodeLinks links) const { return packed & ((1U << links.column_bits) - 1); }
   KEDGE_HD std::uint32_t left(NodeLinks links) const { return packed >> links.column_bits; }
-  KEDGE_HD std::uint32_t number() const {
-    union {
-      float cut;
-      std::uint32_t bits;
-    } of{cut};
-    return of.bits;
-  }
+  KEDGE_HD std::uint32_t number() const { return std::bit_cast<std::uint32_t>(cut); }
   static NarrowTreeNode make(float cut, std::uint32_t left, std::uint32_t column, NodeLinks links) {
     return {cut, left << links.column_bits | column};
   }

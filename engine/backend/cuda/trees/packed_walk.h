@@ -2,6 +2,7 @@
 // the trees of an output together.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "engine/backend/cuda/runtime.h"
@@ -27,13 +28,7 @@ struct alignas(8) NarrowWalkNode {
   KEDGE_HD WalkKind kind() const { return static_cast<WalkKind>(packed >> 1 & 3U); }
   KEDGE_HD std::uint32_t column(NodeLinks links) const { return packed >> 3 & ((1U << links.column_bits) - 1); }
   KEDGE_HD std::uint32_t left(NodeLinks links) const { return packed >> (3 + links.column_bits); }
-  KEDGE_HD std::uint32_t number() const {
-    union {
-      float cut;
-      std::uint32_t bits;
-    } of{cut};
-    return of.bits;
-  }
+  KEDGE_HD std::uint32_t number() const { return std::bit_cast<std::uint32_t>(cut); }
   static float numbered(std::uint32_t number) { return std::bit_cast<float>(number); }
   static NarrowWalkNode make(float cut, std::uint32_t left, std::uint32_t column, std::uint32_t rule, NodeLinks links) {
     return {cut, (left << links.column_bits | column) << 3 | rule};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/trees/ready_shap.h"
 #include "engine/backend/cuda/trees/ready_trees.h"
 #include "engine/backend/cuda/trees/ready_walk.h"
 #include "engine/backend/cuda/trees/trees_device.h"
@@ -17,7 +18,7 @@
 namespace kedge::engine {
 namespace {
 
-class CudaTrees final : public TreeOps, public TreeWalkOps {
+class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps {
  public:
   CudaTrees(CudaRuntime& runtime, DeviceLibraries& libraries) : runtime_(runtime), libraries_(libraries) {}
 
@@ -79,6 +80,7 @@ class CudaTrees final : public TreeOps, public TreeWalkOps {
   std::unique_ptr<ReadyWalk> prepare_walk(const WalkTrees& trees, WalkCells cells) override {
     return make_ready_walk(runtime_, trees, cells);
   }
+  std::unique_ptr<ReadyShap> prepare_shap(const ShapTrees& trees) override { return make_ready_shap(runtime_, trees); }
 
  private:
   template <class T>

@@ -2,7 +2,6 @@
 // row through all trees, whose nodes come through shared memory. Wide ones, and fewer: a thread for each row and tree,
 // and then one for each sum. A few: a block a row. All add up the trees of an output in order: the sums of the CPU.
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -165,32 +164,13 @@ __global__ void sum_row_walk(WalkView<Node, Sum> trees, NodeCells<Node> rows, Wa
     put_sum(trees, of, i, c, static_cast<Sum>(of.out[c * of.stride + i]));
 }
 
-// Columns whose cells are keys of codes.
-struct KeyColumns {
-  const std::int32_t* offset;   // null: no column has
-  const double *keys, *codes;
-};
-
 // Cells of n rows as the trees read them, without padding: by their codes, or in the type of the nodes.
 template <class X, class Cell>
 __global__ void read_cells(ValueRows<X, Cell> rows, std::int64_t first, std::int64_t n, std::int64_t n_cols,
                            KeyColumns columns, Cell* out) {
   const std::int64_t item = own_item(), i = item / n_cols, j = item % n_cols;
   if (i >= n) return;
-  Cell value = rows.cell(first + i, static_cast<std::uint32_t>(j));
-  if (columns.offset && columns.offset[j] < columns.offset[j + 1]) {
-    std::int32_t low = columns.offset[j], high = columns.offset[j + 1];
-    const std::int32_t end = high;
-    const auto key = static_cast<double>(value);
-    while (low < high) {
-      const std::int32_t middle = (low + high) / 2;
-      if (columns.keys[middle] < key) low = middle + 1;
-      else high = middle;
-    }
-    value = low < end && columns.keys[low] == key ? static_cast<Cell>(columns.codes[low])
-                                                  : std::numeric_limits<Cell>::quiet_NaN();
-  }
-  out[item] = value;
+  out[item] = columns.read(rows.cell(first + i, static_cast<std::uint32_t>(j)), j);
 }
 
 template <class Node, class Sum>
@@ -248,10 +228,7 @@ class CudaWalk final : public ReadyWalk {
 
   // A piece of the rows after the other, through cells of their own.
   void sum_read(MatrixView<const X> rows, const CellKeys& keys, MatrixView<double> out) const {
-    const Array<std::int32_t> offset(runtime_, std::span<const std::int32_t>(keys.offset));
-    const Array<double> of_keys(runtime_, std::span<const double>(keys.keys)),
-        codes(runtime_, std::span<const double>(keys.codes));
-    const KeyColumns columns{keys.offset.empty() ? nullptr : raw(offset), raw(of_keys), raw(codes)};
+    const DeviceKeys columns(runtime_, keys);
     const std::int64_t most =
         std::max<std::int64_t>(1, kReadBytes / static_cast<std::int64_t>(rows.cols * sizeof(Cell)));
     const std::int64_t chunk = std::min(rows.rows, most);
@@ -259,7 +236,7 @@ class CudaWalk final : public ReadyWalk {
     for (std::int64_t first = 0; first < rows.rows; first += chunk) {
       const std::int64_t n = std::min(chunk, rows.rows - first);
       KEDGE_LAUNCH(runtime_, (read_cells<X, Cell>), blocks_for(n * rows.cols, kWalkThreads), kWalkThreads, 0,
-                   (ValueRows<X, Cell>{raw(rows), rows.stride}), first, n, rows.cols, columns, cells.data());
+                   (ValueRows<X, Cell>{raw(rows), rows.stride}), first, n, rows.cols, columns.view(), cells.data());
       sum_rows(runtime_, packed_, NodeCells<Node>{raw(cells), rows.cols}, {0, n, raw(out) + first, out.stride});
     }
   }

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/ops/tree_walk.h"
+#include "engine/backend/raw.h"
+#include "engine/core/array.h"
 
 namespace kedge::engine {
 
@@ -22,6 +27,41 @@ struct ValueRows {
   const T* X;
   std::int64_t stride;
   __device__ Cell cell(std::int64_t i, std::uint32_t column) const { return static_cast<Cell>(X[i * stride + column]); }
+};
+
+// Columns whose cells are keys of codes.
+struct KeyColumns {
+  const std::int32_t* offset;   // null: no column has
+  const double *keys, *codes;
+
+  // A cell of a column by its code; NaN where no key equals it.
+  template <class Cell>
+  __device__ Cell read(Cell value, std::int64_t column) const {
+    if (!offset || offset[column] == offset[column + 1]) return value;
+    std::int32_t low = offset[column], high = offset[column + 1];
+    const std::int32_t end = high;
+    const auto key = static_cast<double>(value);
+    while (low < high) {
+      const std::int32_t middle = (low + high) / 2;
+      if (keys[middle] < key) low = middle + 1;
+      else high = middle;
+    }
+    return low < end && keys[low] == key ? static_cast<Cell>(codes[low]) : std::numeric_limits<Cell>::quiet_NaN();
+  }
+};
+
+// CellKeys on the device.
+class DeviceKeys {
+ public:
+  DeviceKeys(CudaRuntime& runtime, const CellKeys& keys)
+      : offset_(runtime, std::span<const std::int32_t>(keys.offset)),
+        keys_(runtime, std::span<const double>(keys.keys)),
+        codes_(runtime, std::span<const double>(keys.codes)) {}
+  KeyColumns view() const { return {offset_.size() == 0 ? nullptr : raw(offset_), raw(keys_), raw(codes_)}; }
+
+ private:
+  Array<std::int32_t> offset_;
+  Array<double> keys_, codes_;
 };
 
 // Cells of the block's rows, column after column, so that the lanes of a warp read different banks whatever columns

@@ -1,8 +1,9 @@
 // The points of the quadrature, and trees in the order of their walk.
-#include "engine/backend/host/tree_shap_path.h"
+#include "engine/backend/host/tree_shap_trees.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -44,6 +45,7 @@ class TreeBuilder {
     }
     tree_.n_points = std::clamp((most_different_ + 1) / 2, 1, kMostPoints);
     tree_.expected = std::move(expected_);
+    set_slots();
     return std::move(tree_);
   }
 
@@ -91,6 +93,17 @@ class TreeBuilder {
       return true;
     }
     return false;
+  }
+
+  void set_slots() {
+    std::vector<std::int32_t>& columns = tree_.columns;
+    for (const Node& node : tree_.nodes)
+      if (node.is_left) columns.push_back(node.feature);   // each cut once
+    std::ranges::sort(columns);
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    for (Node& node : tree_.nodes)
+      if (node.parent >= 0)
+        node.slot = static_cast<std::int32_t>(std::ranges::lower_bound(columns, node.feature) - columns.begin());
   }
 
   const ShapTrees& trees_;
