@@ -17,7 +17,7 @@ const char* noun(ScorerKind kind) {
 std::vector<std::string_view> of_several(ScorerKind kind) {
   std::vector<std::string_view> names;
   for (const Scorer& scorer : scorers())
-    if (scorer.kind == kind && scorer.outputs != OfOutputs::kNone) names.push_back(scorer.name);
+    if (scorer.kind == kind && scorer.score_columns) names.push_back(scorer.name);
   return names;
 }
 
@@ -35,10 +35,12 @@ void check_scorer(const Scorer& scorer, const StepTraits& last, const std::strin
                     : scorer.kind == ScorerKind::kRegression   ? last.regresses
                                                                : last.clusters || last.classifies;
   if (!fits) refuse(path, fmt::format("'{}' scores {}, {} is a {}", scorer.name, noun(scorer.kind), name, last.info->kind));
-  if (last.fits_targets && scorer.outputs == OfOutputs::kNone) {
+  if (last.fits_targets && !scorer.score_columns) {
     refuse(path, fmt::format("'{}' scores one target, select.targets names several: take {}", scorer.name,
                              fmt::join(of_several(scorer.kind), ", ")));
   }
+  if (!last.fits_targets && !scorer.score)
+    refuse(path, fmt::format("'{}' scores several columns of labels, {} has one target", scorer.name, name));
   if (scorer.needs_proba && !last.has_proba) refuse(path, fmt::format("'{}' needs probabilities, {} gives none", scorer.name, name));
   if (scorer.needs_decision && !last.has_proba && !last.has_decision) {
     refuse(path, fmt::format("'{}' needs a decision function or probabilities, {} has neither", scorer.name, name));

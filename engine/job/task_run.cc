@@ -344,6 +344,10 @@ void require_two_classes(const CheckedJob& job, const TaskTarget& target) {
       refuse("task", fmt::format("'{}' takes two classes, the target has {}: take its _macro, _micro, _weighted, _ovr or _ovo form",
                                  scorer->name, target.classes.size()));
     }
+    for (const TargetOutput& output : target.outputs)
+      if (scorer->columns_are_labels && output.n_classes() != 2)
+        refuse("task", fmt::format("'{}' of several targets takes two classes of each, '{}' has {}", scorer->name,
+                                   output.name, output.n_classes()));
   }
 }
 

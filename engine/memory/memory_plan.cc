@@ -278,6 +278,10 @@ std::int64_t table_size(const MemoryInputs& in, const SampleShape& all) {
   return in.meta.is_sparse() ? in.meta.n_entries * (all.value_bytes + 4) + (all.rows + 1) * 8 : all.value_size();
 }
 
+bool scores_proba(const CheckedJob& job) {
+  return std::ranges::any_of(job.scorers, [](const Scorer* s) { return s->needs_proba || s->needs_decision; });
+}
+
 bool is_checked(const MemoryPlan& plan) {
   return plan.peak_bytes - plan.mapped_bytes > kUnchecked;
 }
@@ -288,6 +292,7 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   constexpr std::int64_t kTargetBytes =
       64;   // of a row: code, value, weight and group, of the table and of a fold, and its number
   constexpr std::int64_t kOutputBytes = 32;   // of a row in one of several target columns
+  constexpr std::int64_t kProbaBytes = 16;    // of a row in one of several columns of labels
   const std::int64_t n = in.selection.n_rows;
   const SampleShape all{.rows = n,
                         .cols = in.selection.n_cols(),
@@ -301,7 +306,9 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
                         .features = in.selection.features,
                         .on_host = in.is_host};
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
-  const std::int64_t table = table_size(in, all), of_targets = bytes_of(n, std::ssize(in.target.outputs), kOutputBytes);
+  const std::int64_t table = table_size(in, all),
+                     of_targets = bytes_of(n, std::ssize(in.target.outputs),
+                                           kOutputBytes + (scores_proba(in.job) ? kProbaBytes : 0));
   const Peak peak = task_peak(in, all);
   plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table +
                     peak.bytes + inspection_bytes(in, all);

@@ -23,10 +23,6 @@ struct Predictions {
   std::int64_t n_features = 0;
 };
 
-// How a scorer takes several target columns: not at all, by the mean of its scores of each, or as one answer a row that
-// is right where all columns are.
-enum class OfOutputs { kNone, kMean, kAllRight };
-
 struct Scorer {
   std::string_view name;           // as in scikit-learn
   ScorerKind kind;
@@ -35,11 +31,18 @@ struct Scorer {
   bool needs_decision = false;     // reads decision; where the estimator has no decision function, proba
   bool needs_X = false;
   bool two_classes_only = false;   // refuses data with more (kInvalidValue); a run can say so before it fits
-  double (*score)(const Predictions&);
-  OfOutputs outputs = OfOutputs::kNone;
+  double (*score)(const Predictions&) = nullptr;   // of one target; null: it scores several target columns alone
+  // Of several target columns, one Predictions each, of the same rows, or of one of them alone; null: it scores one
+  // target.
+  double (*score_columns)(const Scorer&, std::span<const Predictions>) = nullptr;
+  // score_columns takes them as labels: two classes each, of which code 1 says that a row has the label.
+  bool columns_are_labels = false;
+  // What a reader should know of score_columns() of the same; empty: nothing. Null: there never is something.
+  std::string (*warning_of_columns)(std::span<const Predictions>) = nullptr;
 };
 
-// The score of several target columns, one Predictions each, of the same rows. Only where scorer.outputs is not kNone.
+// The score of several target columns, one Predictions each, of the same rows, or of one of them alone. Only where
+// scorer.score_columns is not null.
 double score_of_outputs(const Scorer& scorer, std::span<const Predictions> outputs);
 
 std::span<const Scorer> scorers();

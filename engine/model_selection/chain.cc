@@ -63,16 +63,35 @@ Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>
   return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
 }
 
+// What the last step says of several target columns.
+struct SaidOfOutputs {
+  std::vector<std::vector<double>> said, proba;   // by column; proba is empty where no scorer reads it
+};
+
+template <class T>
+SaidOfOutputs predict(const Context& ctx, const MultiOutput<T>& last, const Samples<T>& X,
+                      const std::vector<const Scorer*>& scorers) {
+  const auto reads_proba = [](const Scorer* scorer) { return scorer->needs_proba || scorer->needs_decision; };
+  const auto n_proba = std::ranges::count_if(scorers, reads_proba);
+  SaidOfOutputs made;
+  if (n_proba > 0) made.proba = last.predict_proba(ctx, X);
+  if (n_proba < std::ssize(scorers)) made.said = last.predict(ctx, X);
+  return made;
+}
+
 // The scores of several target columns; of each column alone into the rows, where they want them.
-std::vector<double> output_scores(const std::vector<TargetOutput>& outputs,
-                                  const std::vector<std::vector<double>>& said,
+std::vector<double> output_scores(const Context& ctx, const std::vector<TargetOutput>& outputs, const SaidOfOutputs& of,
                                   const std::vector<const Scorer*>& scorers, ScoredRows* rows) {
+  const std::vector<std::vector<double>> none(outputs.size());
+  const auto& said = of.said.empty() ? none : of.said;
+  const auto& proba = of.proba.empty() ? none : of.proba;
   std::vector<std::vector<std::int32_t>> codes(outputs.size());
   std::vector<Predictions> predictions;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (outputs[k].n_classes() > 0) codes[k].assign(said[k].begin(), said[k].end());
     predictions.push_back({.y_true = outputs[k].codes,
                            .y_pred = codes[k],
+                           .proba = proba[k],
                            .true_values = outputs[k].values,
                            .pred_values = said[k],
                            .n_classes = outputs[k].n_classes()});
@@ -80,8 +99,10 @@ std::vector<double> output_scores(const std::vector<TargetOutput>& outputs,
   std::vector<double> scores;
   for (const Scorer* scorer : scorers) {
     scores.push_back(score_of_outputs(*scorer, predictions));
+    const std::string warning = scorer->warning_of_columns ? scorer->warning_of_columns(predictions) : "";
+    if (!warning.empty()) ctx.warn(fmt::format("{}: {}", scorer->name, warning));
     for (std::size_t k = 0; k < outputs.size() && rows && rows->wants_outputs; ++k)
-      rows->output_scores.push_back(scorer->score(predictions[k]));
+      rows->output_scores.push_back(score_of_outputs(*scorer, std::span(predictions).subspan(k, 1)));
   }
   return scores;
 }
@@ -269,9 +290,9 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   in_step(last, [&] { current = readable(ctx, current, last); });
   Stopwatch watch(ctx);
   if (const auto* several = dynamic_cast<const MultiOutput<T>*>(steps_.back().estimator.get())) {
-    const std::vector<std::vector<double>> said = several->predict(ctx, current);
+    const SaidOfOutputs said = predict<T>(ctx, *several, current, scorers);
     timings_.predict += watch.lap();
-    std::vector<double> scores = output_scores(y.outputs, said, scorers, rows);
+    std::vector<double> scores = output_scores(ctx, y.outputs, said, scorers, rows);
     timings_.score += watch.lap();
     return scores;
   }

@@ -1,6 +1,7 @@
 """y of several columns with a server: MultiOutputClassifier and MultiOutputRegressor are one job, whose estimators come back as scikit-learn's own."""
 import pickle
 import unittest
+import warnings
 
 from sklearn_case import ITERATIVE, RELEASE, WithServer, quietly
 import kedge  # noqa: E402
@@ -11,7 +12,8 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge  # noqa: E402
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate  # noqa: E402
+from sklearn.metrics import hamming_loss, make_scorer  # noqa: E402
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_validate  # noqa: E402
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
@@ -108,6 +110,48 @@ class SeveralTargets(WithServer):
                     if "test" in name:
                         np.testing.assert_allclose(mine[name], scores, rtol=ITERATIVE)
 
+    def test_scores_of_labels(self):
+        """Of zeros and ones, in one job, with scikit-learn's warnings."""
+        shares = [f"{name}_{average}" for name in ("f1", "jaccard", "precision", "recall") for average in ("macro", "micro", "samples", "weighted")]
+        scoring = ["accuracy", "average_precision", "roc_auc", "roc_auc_ovr", "roc_auc_ovo_weighted", *shares]
+        rare = np.column_stack([self.indicator, (self.rows[:, 2] > 1.6).astype(int)])
+        for model, y in ((MultiOutputClassifier(LogisticRegression()), self.indicator), (make_pipeline(StandardScaler(), MultiOutputClassifier(GaussianNB())), rare)):
+            with self.subTest(str(model)):
+                mine = self.as_one_job("cross_validate", model, self.rows, y, cv=KFold(3), scoring=scoring)
+                theirs = quietly(cross_validate, model, self.rows, y, cv=KFold(3), scoring=scoring)
+                for name in scoring:
+                    if name.endswith("_micro"):
+                        np.testing.assert_array_equal(mine["test_" + name], theirs["test_" + name])
+                    np.testing.assert_allclose(mine["test_" + name], theirs["test_" + name], rtol=ITERATIVE)
+
+    def test_a_search_by_a_score_of_labels(self):
+        for scoring in ("f1_samples", "roc_auc"):
+            search = GridSearchCV(MultiOutputClassifier(LogisticRegression()), {"estimator__C": [0.01, 1, 100]}, cv=3, scoring=scoring)
+            mine, theirs = self.as_one_job("fit", clone(search), self.rows, self.indicator), search.fit(self.rows, self.indicator)
+            np.testing.assert_allclose(mine.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=ITERATIVE)
+            self.assertEqual(mine.best_params_, theirs.best_params_)
+
+    def test_shares_of_nothing_are_said_in_scikit_learns_words(self):
+        rare = np.column_stack([self.indicator[:, 0], np.isin(np.arange(120), [0, 119])]).astype(int)   # the second label is never predicted, and one fold has none
+        model = MultiOutputClassifier(LogisticRegression())
+        for scoring in ("precision_macro", "f1_weighted", "recall_macro", "precision_samples", "roc_auc", "average_precision"):
+            said = []
+            for function, more in ((kedge.sklearn.cross_validate, {"session": self.session, "fallback": "raise"}), (cross_validate, {})):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    function(model, self.rows, rare, cv=KFold(3), scoring=scoring, **more)
+                said.append({(w.category, str(w.message)) for w in caught if "one class" in str(w.message) or "ill-defined" in str(w.message) or "positive" in str(w.message)})
+            self.assertEqual(*said)
+            self.assertTrue(said[0], scoring)
+
+    def test_scores_of_labels_that_the_server_does_not_have(self):
+        constant = np.column_stack([self.indicator, np.zeros(120, int)])
+        for reason, model, y, scoring in (("one of y is constant", MultiOutputClassifier(GaussianNB()), constant, "f1_macro"),
+                                          ("no scorer 'f1' of several", MultiOutputClassifier(GaussianNB()), self.indicator, "f1"),
+                                          ("no scorer 'f1_macro' of several", MultiOutputClassifier(GaussianNB()), self.labels, "f1_macro")):
+            with self.subTest(reason), self.assertRaisesRegex(kedge.KedgeError, reason):
+                quietly(self.call, "cross_validate", model, self.rows, y, cv=3, scoring=scoring)
+
     def test_a_search(self):
         search = GridSearchCV(MultiOutputRegressor(Ridge()), {"estimator__alpha": [0.1, 1, 10]}, cv=3)
         mine, theirs = self.as_one_job("fit", clone(search), self.rows, self.values), search.fit(self.rows, self.values)
@@ -116,9 +160,11 @@ class SeveralTargets(WithServer):
 
     def test_fits_go_alone_where_scikit_learn_scores_or_predicts(self):
         model = MultiOutputClassifier(LogisticRegression())
-        for name, more in (("cross_validate", {"scoring": "f1_macro"}), ("cross_val_predict", {})):
+        for name, more in (("cross_validate", {"scoring": "hamming_loss"}), ("cross_val_predict", {})):
             kedge.sklearn.patch(self.session, policy="always", fallback="raise")
             self.addCleanup(kedge.sklearn.unpatch)
+            if "scoring" in more:
+                more = {"scoring": make_scorer(hamming_loss, greater_is_better=False)}
             before, function = self.n_jobs(), {"cross_validate": cross_validate, "cross_val_predict": cross_val_predict}[name]
             mine = function(model, self.rows, self.indicator, cv=3, **more)
             self.assertEqual(self.n_jobs(), before + 3)

@@ -13,7 +13,7 @@ using P = MlpParams;
 std::vector<std::string> scorings(ScorerKind kind) {
   std::vector<std::string> names{"score", "loss"};
   for (const Scorer& scorer : scorers())
-    if (scorer.kind == kind) names.emplace_back(scorer.name);
+    if (scorer.kind == kind && scorer.score) names.emplace_back(scorer.name);
   return names;
 }
 

@@ -20,6 +20,9 @@ CLASSES = {c.__name__: c for c in (ClassifierChain, GaussianNB, KNeighborsClassi
 VALUES = ["r2", "explained_variance", "d2_absolute_error_score", "neg_mean_absolute_error", "neg_mean_absolute_percentage_error",
           "neg_mean_squared_error", "neg_mean_squared_log_error", "neg_median_absolute_error", "neg_root_mean_squared_error",
           "neg_root_mean_squared_log_error"]
+LABELS = ["accuracy", "average_precision", "f1_macro", "f1_micro", "f1_samples", "f1_weighted", "jaccard_macro", "jaccard_samples", "precision_macro", "precision_samples",
+          "recall_micro", "recall_weighted", "roc_auc", "roc_auc_ovr_weighted"]
+ALONE = ("r2", "accuracy", "f1_macro", "f1_micro", "f1_samples", "jaccard_macro")   # of which one column has a score of its own here
 cases = []
 
 
@@ -38,6 +41,12 @@ def scorer(name):
 
 
 def alone(name, y, predicted):
+    """What the job says of one column: of labels the score of a table of that column."""
+    if name.startswith(("f1", "jaccard")):
+        label = np.column_stack([y, np.zeros_like(y)])   # one column is no table of labels to scikit-learn: one without labels beside it
+        said = np.column_stack([predicted, np.zeros_like(y)])
+        function = {"f1": sklearn.metrics.f1_score, "jaccard": sklearn.metrics.jaccard_score}[name.split("_")[0]]
+        return float(function(label, said, average=name.split("_")[1], labels=[0] if not name.endswith("samples") else None, zero_division=0))
     if name == "accuracy":
         return float(np.mean(y == predicted))
     return float(sklearn.metrics.r2_score(y, predicted))
@@ -77,6 +86,18 @@ def flower_data():
     return {"inline": {"csv": text}}, ["kind", "big"], X, np.array([[row[3], row[4] == "yes"] for row in flowers()], dtype=int)
 
 
+def label_data():
+    """A table with three columns of labels, one of them rare."""
+    draw = random.Random(8)
+    rows = []
+    for _ in range(120):
+        a, b, c = (draw.gauss(0, 1) for _ in range(3))
+        rows.append([round(v, 3) for v in (a, b, c)] + [int(a + draw.gauss(0, 0.7) > 0), int(b - c + draw.gauss(0, 0.7) > 0.5), int(c + draw.gauss(0, 0.4) > 1)])
+    text = "a,b,c,warm,big,rare\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+    table = np.array(rows)
+    return {"inline": {"csv": text}}, ["warm", "big", "rare"], table[:, :3], table[:, 3:].astype(int)
+
+
 def measures():
     data = load_diabetes(scaled=False)
     X, names = data.data, list(data.feature_names)
@@ -95,7 +116,7 @@ def of_fold(model, targets, names, X_train, X_test, y_train, y_test):
     model.fit(X_train, y_train)
     predicted = model.predict(X_test)
     return ({name: scorer(name)(model, X_test, y_test) for name in names},
-            {t: {n: alone(n, y_test[:, k], predicted[:, k]) for n in names if n in ("r2", "accuracy")} for k, t in enumerate(targets)})
+            {t: {n: alone(n, y_test[:, k], predicted[:, k]) for n in names if n in ALONE} for k, t in enumerate(targets)})
 
 
 def folds(name, data, pipeline, names, cv=5):
@@ -118,7 +139,7 @@ def split(name, data, pipeline, names, **task):
 def search(name, data, pipeline, grid, scoring=None):
     _, _, X, y = data
     found = GridSearchCV(made(pipeline), grid, cv=3, scoring=scoring).fit(X, y)
-    case(name, data, pipeline, {"gridSearch": {"paramGrid": grid, "crossValidate": {"cv": 3}}}, {"best": found.best_params_, "bestScore": found.best_score_})
+    case(name, data, pipeline, {"gridSearch": {"paramGrid": grid, "crossValidate": {"cv": 3, **({"scoring": [scoring]} if isinstance(scoring, str) else {})}}}, {"best": found.best_params_, "bestScore": found.best_score_})
 
 
 NEIGHBOURS = several("Classifier", s("KNeighborsClassifier", n_neighbors=4))
@@ -139,6 +160,12 @@ search("GridOfChainsOfValues", measures(), [chain("Regressor", s("Ridge"))],
        {"regressorchain__order": [[0, 1], [1, 0]], "regressorchain__estimator__alpha": [0.01, 100.0]})
 search("GridOfChainsOfClasses", flower_data(), [s("StandardScaler"), IN_A_CHAIN], {"classifierchain__cv": [None, 3], "classifierchain__estimator__n_neighbors": [1, 9]},
        scoring=all_right)
+OF_LABELS = several("Classifier", s("KNeighborsClassifier", n_neighbors=5))
+folds("CrossValidateLabels", label_data(), [s("StandardScaler"), OF_LABELS], LABELS)
+folds("CrossValidateChainOfLabels", label_data(), [chain("Classifier", s("GaussianNB"), order=[2, 0, 1])], LABELS[1:], cv=3)
+split("FitScoreLabels", label_data(), [several("Classifier", s("GaussianNB"))], LABELS, randomState=4)
+for name in ("f1_samples", "roc_auc"):
+    search("GridOfLabels_" + name, label_data(), [s("StandardScaler"), OF_LABELS], {"multioutputclassifier__estimator__n_neighbors": [1, 5, 9, 15]}, scoring=name)
 _, _, X, y = measures()
 sizes, train, test = learning_curve(made([RIDGE]), X, y, cv=3, train_sizes=[50, 200])
 case("LearningCurve", measures(), [RIDGE], {"learningCurve": {"trainSizes": [50, 200], "crossValidate": {"cv": 3}}},

@@ -62,7 +62,8 @@ class GoldenTargets : public ::testing::TestWithParam<GoldenCase> {};
 TEST_P(GoldenTargets, AgreesWithScikitLearn) {
   const ValueMap& golden = GetParam().values;
   const schema::Result result = run(schema::from_json<JobSpec>(schema::value_to_json(at(golden, "spec"))));
-  EXPECT_EQ(result.targets.size(), 2u);
+  EXPECT_EQ(result.targets.size(),
+            std::get<ValueList>(at(map_at(map_at(golden, "spec"), "select"), "targets").data).size());
   EXPECT_EQ(result.target, "");
   if (const Value* scores = find(golden, "scores")) {
     for (const auto& [name, expected] : std::get<ValueMap>(scores->data)) {
@@ -277,6 +278,26 @@ TEST(Chains, TakeWeights) {
   EXPECT_NE(weighted.fitted.back().second, run(job).fitted.back().second);
 }
 
+// The classes are known when the data are.
+TEST(Targets, OfThreeClassesHaveNoScoresOfLabels) {
+  try {
+    run(classes(schema::CrossValidate{.cv = 2, .scoring = {"accuracy", "f1_macro"}}));
+    ADD_FAILURE() << "it ran";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::kInvalidValue);
+    EXPECT_EQ(error.where, "task");
+    EXPECT_THAT(error.message, HasSubstr("'f1_macro' of several targets takes two classes of each, 'kind' has 3"));
+  }
+}
+
+TEST(Targets, OfLabelsWarnOfSharesOfNothing) {
+  JobSpec job = classes(schema::FitScore{.testSize = 2, .shuffle = false, .scoring = {"precision_macro", "roc_auc"}});
+  job.dataset = {
+      schema::InlineRef{.csv = "a,b,kind,big\n0,1,x,no\n5,2,x,yes\n1,1,y,no\n6,2,y,yes\n0,2,x,no\n1,1,x,no\n"}};
+  EXPECT_THAT(run(job).warnings, ::testing::IsSupersetOf({"precision_macro: is 0 in labels with no predicted samples",
+                                                          "roc_auc: the area of a column with one class is NaN"}));
+}
+
 TEST(Targets, TakeWeights) {
   JobSpec job = spec({"size", "kind"}, "MultiOutputRegressor");
   job.select.weights = "weight";
@@ -314,8 +335,21 @@ const std::vector<Refused> kRefused = {
      "MultiOutputRegressor fits several target columns: name them in select.targets"},
     {"StepThatReadsOne", [] { return changed(classes(), [](JobSpec& s) { s.pipeline[0] = {"SelectKBest", {}}; }); },
      "select.targets", "SelectKBest reads one"},
-    {"Scorer", [] { return classes(schema::FitScore{.scoring = {"f1_macro"}}); }, "task.fitScore.scoring[0]",
-     "'f1_macro' scores one target, select.targets names several: take accuracy"},
+    {"Scorer", [] { return classes(schema::FitScore{.scoring = {"f1"}}); }, "task.fitScore.scoring[0]",
+     "'f1' scores one target, select.targets names several: take accuracy, f1_macro, f1_micro, f1_samples"},
+    {"ScorerOfLabelsOfOneTarget",
+     [] {
+       return changed(spec({}, "GaussianNB", schema::FitScore{.scoring = {"f1_samples"}}),
+                      [](JobSpec& s) { s.select.target = "kind"; });
+     },
+     "task.fitScore.scoring[0]", "'f1_samples' scores several columns of labels, GaussianNB has one target"},
+    {"ScorerOfProbabilities",
+     [] {
+       return changed(classes(schema::FitScore{.scoring = {"roc_auc"}}),
+                      [](JobSpec& s) { s.pipeline[1].params = {{"estimator", ValueMap{{"estimator", "LinearSVC"}}}}; });
+     },
+     "task.fitScore.scoring[0]",
+     "'roc_auc' needs a decision function or probabilities, MultiOutputClassifier has neither"},
     {"ScorerOfNumbers", [] { return values(schema::CrossValidate{.scoring = {"r2", "neg_max_error"}}); },
      "task.crossValidate.scoring[1]", "take d2_absolute_error_score, explained_variance"},
     {"Stratify", [] { return classes(schema::FitScore{.stratify = true}); }, "task.fitScore.stratify",

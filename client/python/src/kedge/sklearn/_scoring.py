@@ -14,6 +14,10 @@ from ._table import Target, Targets
 # Scorers that count the label 1 as positive.
 POSITIVE = frozenset({"f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score", "d2_brier_score", "positive_likelihood_ratio",
                       "neg_negative_likelihood_ratio"})
+SHARES_OF_LABELS = frozenset(f"{name}_{average}" for name in ("f1", "jaccard", "precision", "recall") for average in ("macro", "micro", "samples", "weighted"))
+AREAS_OF_LABELS = frozenset({"average_precision", "roc_auc", "roc_auc_ovo", "roc_auc_ovo_weighted", "roc_auc_ovr", "roc_auc_ovr_weighted"})
+OF_LABELS = SHARES_OF_LABELS | AREAS_OF_LABELS   # of labels in several columns, which need both classes of each
+BY_DECISION = frozenset({"average_precision", "roc_auc"})   # read decision_function where there is one
 
 
 def names_of(scorer: Any, estimator: Any, remote: Remote, target: Target | Targets) -> dict[str, str]:
@@ -21,21 +25,28 @@ def names_of(scorer: Any, estimator: Any, remote: Remote, target: Target | Targe
     scorers = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer if isinstance(scorer, dict) else {"": scorer}
     names = {name: _name_of(one, estimator, remote) for name, one in scorers.items()}
     if isinstance(target, Targets):
-        _check_columns(scorers, names, target)
+        _check_columns(scorers, names, target, leaves(estimator)[-1])
     for name in names.values():
         if name in POSITIVE and not target.says_positive:
             raise FitsAlone(f"scorer '{name}' counts the label 1, and the labels are not 0 and 1")
     return names
 
 
-def _check_columns(scorers: dict[str, Any], names: dict[str, str], target: Targets) -> None:
-    """Raises FitsAlone. Of labels in several columns the server has the share of rows in which all are right. That is score() of them, and a scorer where
-    they are zeros and ones."""
+def _check_columns(scorers: dict[str, Any], names: dict[str, str], target: Targets, last: Any) -> None:
+    """Raises FitsAlone. Of any labels in several columns the server has score(), the share of rows in which all are right; of zeros and ones scikit-learn's
+    scorers of them. Its estimators of several targets answer with probabilities and have no decisions."""
     if target.columns[0].classes is None:
         return
     for name, scorer in scorers.items():
-        if not isinstance(scorer, _PassthroughScorer) and not (names[name] == "accuracy" and target.is_indicator):
-            raise FitsAlone(f"the server has no scorer '{names[name]}' of several columns of labels")
+        known = names[name]
+        if isinstance(scorer, _PassthroughScorer) or (known == "accuracy" and target.is_indicator):
+            continue
+        if known not in OF_LABELS or not target.is_indicator:
+            raise FitsAlone(f"the server has no scorer '{known}' of several columns of labels")
+        if not target.says_positive:
+            raise FitsAlone(f"scorer '{known}' needs zeros and ones in each column, and one of y is constant")
+        if known in AREAS_OF_LABELS and (not hasattr(last, "predict_proba") or (known in BY_DECISION and hasattr(last, "decision_function"))):
+            raise FitsAlone(f"scorer '{known}' reads decisions of {type(last).__name__}, and the server has its probabilities at most")
 
 
 def _name_of(scorer: Any, estimator: Any, remote: Remote) -> str:

@@ -239,7 +239,6 @@ class Targets:
     """y of several columns, each one a target. `values`: of shape (rows, columns); `columns`: each as it is alone."""
 
     classes = None   # of all together
-    says_positive = False
 
     def __init__(self, y: Any, is_classifier: bool) -> None:
         if hasattr(y, "tocsr"):
@@ -250,6 +249,11 @@ class Targets:
         self.columns = [Target(column, is_classifier) for column in values.T]
         self.values = np.column_stack([column.values for column in self.columns])
         self.is_indicator = is_classifier and type_of_target(values) == "multilabel-indicator"   # of which scikit-learn has scores
+
+    @property
+    def says_positive(self) -> bool:
+        """Whether each column is a label: both zeros and ones."""
+        return self.is_indicator and all(column.says_positive for column in self.columns)
 
     def lacks_class(self, rows: Array) -> bool:
         return any(column.lacks_class(rows) for column in self.columns)

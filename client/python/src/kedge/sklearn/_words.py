@@ -5,13 +5,24 @@ import contextlib
 import copy
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+
+SHARES = {"f1": "F-score", "jaccard": "Jaccard", "precision": "Precision", "recall": "Recall"}
+
+
+def _ill_defined(said: re.Match[str]) -> str:
+    return f"{SHARES[said[1]]} is ill-defined and being set to 0.0 {said[2]}. Use `zero_division` parameter to control this behavior."
+
 
 # Warnings that scikit-learn has in other words.
-IN_ITS_WORDS = (
+IN_ITS_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(f1|jaccard|precision|recall)_\w+: is 0 (.*)", _ill_defined),
+    (r"roc_auc\w*: the area of a column with one class is NaN", "Only one class is present in y_true. ROC AUC score is not defined in that case."),
+    (r"average_precision: a column that no row has the label of counts 0", "No positive class found in y_true, recall is set to one for all thresholds."),
     (r"KMeans: found (\d+) different clusters, n_clusters is (\d+).*",
      r"Number of distinct clusters (\1) found smaller than n_clusters (\2). Possibly due to duplicate points in X."),
     (r"Birch: found (\d+) subclusters, n_clusters is (\d+).*",
@@ -25,6 +36,7 @@ IN_ITS_WORDS = (
     (r"\w+: alpha is 0, for which coordinate descent is slow.*",
      "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression estimator"))
 END = re.compile(r"did not converge|no convergence|max_iter|different clusters|subclusters")   # of what scikit-learn has a ConvergenceWarning for
+UNDEFINED = re.compile(r"is ill-defined|is not defined in that case")
 
 LIBLINEAR = "Liblinear failed to converge, increase the number of iterations."
 LBFGS = "lbfgs failed to converge after {max_iter} iteration(s)"
@@ -66,7 +78,8 @@ def warn_as_scikit_learn(texts: list[str], estimator: Any = None) -> None:
             text = re.sub(ours, theirs, text)
         if is_about_end and (said := _not_converged(estimator)):
             text = f"{said} ({text})"
-        warnings.warn(text, ConvergenceWarning if is_about_end else UserWarning, stacklevel=2)
+        kind = ConvergenceWarning if is_about_end else UndefinedMetricWarning if UNDEFINED.search(text) else UserWarning
+        warnings.warn(text, kind, stacklevel=2)
 
 
 def warn_of_parameters(estimator: Any) -> None:
