@@ -85,7 +85,7 @@ class MapOps {
   // out[i, c] = X[i, feature[c]] * out[i, parent[c]]; parent[c] < c, or -1 for 1; feature -1 is 1.
   virtual void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature,
                          VectorView<const std::int32_t> parent, MatrixView<T> out) = 0;
-  // K[i, j] = kernel(K[i, j]) in double, rounded once; the squared norms of the rows are read by kGaussian alone.
+  // K[i, j] = kernel(K[i, j]) in double, rounded once; kGaussian alone reads the norms, and may take floats in float.
   virtual void apply_kernel(const Kernel& kernel, VectorView<const T> x_norms, VectorView<const T> y_norms,
                             MatrixView<T> K) = 0;
 };

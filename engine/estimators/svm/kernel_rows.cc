@@ -122,34 +122,71 @@ void KernelRows::compute(std::span<const std::int32_t> rows, std::int64_t first_
 }
 
 template <class E>
+KernelRows::Chosen<E> KernelRows::chosen(const Points<E>& points, std::span<const std::int32_t> rows) const {
+  const Array<std::int32_t> places(ctx_.memory(), rows);
+  Matrix<E> some(ctx_.memory(), static_cast<std::int64_t>(rows.size()), points.X.cols);
+  ctx_.ops<E>().tables->gather(points.X, places.view(), {}, {}, some.view());
+  std::vector<E> norms;
+  for (const std::int32_t row : rows) norms.push_back(points.norms[static_cast<std::size_t>(row)]);
+  return {std::move(some), Array<E>(ctx_.memory(), std::span<const E>(norms))};
+}
+
+// K = the kernel's function of a b'.
+template <class E>
+void KernelRows::products(MatrixView<const E> a, VectorView<const E> a_norms, MatrixView<const E> b,
+                          VectorView<const E> b_norms, MatrixView<E> K) const {
+  const Backend<E>& ops = ctx_.ops<E>();
+  ops.linear->gemm(Transpose::kNo, Transpose::kYes, E{1}, a, b, E{0}, K);
+  if (!is_linear(choice_)) ops.maps->apply_kernel(kernel_function(choice_), a_norms, b_norms, K);
+}
+
+template <class E>
 void KernelRows::compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
                               std::int64_t slot) {
   const auto count = static_cast<std::int64_t>(rows.size()), cols = m_ - first_column;
-  Backend<E>& ops = ctx_.ops<E>();
-  const Array<std::int32_t> chosen(ctx_.memory(), rows);
-  Matrix<E> some(ctx_.memory(), count, points.X.cols);
-  ops.tables->gather(points.X, chosen.view(), {}, {}, some.view());
-  std::vector<E> norms;
-  for (const std::int32_t row : rows) norms.push_back(points.norms[static_cast<std::size_t>(row)]);
-  const Array<E> row_norms(ctx_.memory(), std::span<const E>(norms));
+  const Chosen<E> some = chosen(points, rows);
   float* const to = slots_.get() + slot * m_ + first_column;
-  const bool in_place = std::is_same_v<E, float> && ctx_.device.traits().uses_host_memory;
-  Matrix<E> made;
-  MatrixView<E> K;
-  if (in_place) {
-    K = MatrixView<E>(reinterpret_cast<E*>(to), count, cols, m_);
-  } else {
-    made = Matrix<E>(ctx_.memory(), count, cols);
-    K = made.view();
+  const auto make = [&](MatrixView<E> K) {
+    products<E>(some.X.view(), some.norms.view(), points.X.row_range(first_column, cols),
+                points.device_norms.view().slice(first_column, cols), K);
+  };
+  if constexpr (std::is_same_v<E, float>) {
+    if (ctx_.device.traits().uses_host_memory) return make(MatrixView<E>(to, count, cols, m_));
   }
-  ops.linear->gemm(Transpose::kNo, Transpose::kYes, E{1}, std::as_const(some).view(),
-                   points.X.row_range(first_column, cols), E{0}, K);
-  if (!is_linear(choice_))
-    ops.maps->apply_kernel(kernel_function(choice_), row_norms.view(),
-                           points.device_norms.view().slice(first_column, cols), K);
-  if (in_place) return;
+  Matrix<E> made(ctx_.memory(), count, cols);
+  make(made.view());
   const std::vector<E> host = made.to_host();
   for (std::int64_t i = 0; i < count; ++i) std::copy_n(host.begin() + i * cols, cols, to + i * m_);
+}
+
+template <class E>
+std::vector<float> KernelRows::square_of(const Points<E>& points, std::span<const std::int32_t> rows) const {
+  const Chosen<E> some = chosen(points, rows);
+  Matrix<E> K(ctx_.memory(), some.X.view().rows, some.X.view().rows);
+  products<E>(some.X.view(), some.norms.view(), some.X.view(), some.norms.view(), K.view());
+  const std::vector<E> host = K.to_host();
+  return {host.begin(), host.end()};
+}
+
+std::vector<float> KernelRows::square(std::span<const std::int32_t> rows) const {
+  const std::size_t n = rows.size();
+  std::vector<float> values(n * n), of_others;
+  std::vector<std::int32_t> others;
+  std::vector<std::size_t> places;   // of the others among the rows
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!is_there(rows[i])) others.push_back(rows[i]), places.push_back(i);
+    else
+      for (std::size_t j = 0; j < n; ++j) values[i * n + j] = row(rows[i])[rows[j]];
+  }
+  if (others.empty()) return values;
+  of_others = is_double_ ? square_of(double_, others) : square_of(float_, others);
+  for (std::size_t a = 0; a < others.size(); ++a) {
+    float* const to = values.data() + places[a] * n;
+    for (std::size_t j = 0; j < n; ++j)
+      if (is_there(rows[j])) to[j] = values[j * n + places[a]];
+    for (std::size_t b = 0; b < others.size(); ++b) to[places[b]] = of_others[a * others.size() + b];
+  }
+  return values;
 }
 
 void KernelRows::load_all() {

@@ -32,6 +32,9 @@ class KernelRows {
   void load_all();
   // The rows, at most `most` of them, each once: they are there until the next load().
   void load(std::span<const std::int32_t> rows);
+  // The values between these rows, each once: rows.size() squared. They come from rows that are there; what lies
+  // between two others is computed and not kept.
+  std::vector<float> square(std::span<const std::int32_t> rows) const;
   // Row i, which is there: m values.
   const float* row(std::int64_t i) const { return slots_.get() + slot_of_[static_cast<std::size_t>(i)] * m_; }
   // out[k] += sum_i coefs[i] * (the values of rows[i] in the columns of `ranges`, one after the other); in this order.
@@ -47,11 +50,25 @@ class KernelRows {
     Array<E> device_norms;
   };
   template <class E>
+  struct Chosen {   // some of the points, on the device
+    Matrix<E> X;
+    Array<E> norms;
+  };
+  template <class E>
   void take(Points<E>& points, std::vector<E> norms);
+  template <class E>
+  Chosen<E> chosen(const Points<E>& points, std::span<const std::int32_t> rows) const;
+  template <class E>
+  void products(MatrixView<const E> a, VectorView<const E> a_norms, MatrixView<const E> b, VectorView<const E> b_norms,
+                MatrixView<E> K) const;
+  template <class E>
+  std::vector<float> square_of(const Points<E>& points, std::span<const std::int32_t> rows) const;
   void compute(std::span<const std::int32_t> rows, std::int64_t first_column, std::int64_t slot);
   template <class E>
   void compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
                     std::int64_t slot);
+
+  bool is_there(std::int32_t row) const { return slot_of_[static_cast<std::size_t>(row)] >= 0; }
 
   const Context& ctx_;
   KernelChoice choice_;

@@ -21,6 +21,32 @@ struct Extent {
   double gap() const { return highest - lowest; }
 };
 
+// The kernel values between the rows of a set, which rise: whole rows where the set is the problem. Otherwise most of a
+// set does not move, and only what moves needs its whole row: the values are those between the rows alone.
+class SetKernel {
+ public:
+  struct Place {
+    const float* row;
+    std::int32_t column;   // of a row, of the same variable
+  };
+
+  SetKernel(KernelRows& kernel, const std::vector<std::int32_t>& rows, bool is_whole) : kernel_(kernel), rows_(rows) {
+    if (is_whole) kernel.load(rows);
+    else square_ = kernel.square(rows);
+  }
+
+  Place at(std::int32_t row) const {
+    if (square_.empty()) return {kernel_.row(row), row};
+    const auto place = std::ranges::lower_bound(rows_, row) - rows_.begin();
+    return {square_.data() + place * std::ssize(rows_), static_cast<std::int32_t>(place)};
+  }
+
+ private:
+  const KernelRows& kernel_;
+  const std::vector<std::int32_t>& rows_;
+  std::vector<float> square_;
+};
+
 class Solver {
  public:
   Solver(KernelRows& kernel, const SmoProblem& problem, const SmoOptions& options)
@@ -33,12 +59,13 @@ class Solver {
 
   SmoResult run() {
     start_values();
-    if (static_cast<std::int64_t>(problem_.size()) <= kWholeProblem) solve_whole();
+    if (is_whole()) solve_whole();
     else solve_in_sets();
     return result();
   }
 
  private:
+  bool is_whole() const { return static_cast<std::int64_t>(problem_.size()) <= kWholeProblem; }
   double y(std::size_t t) const { return problem_.y[t]; }
   std::size_t group(std::size_t t) const { return problem_.by_sign && problem_.y[t] < 0 ? 1 : 0; }
   double score(std::size_t t) const { return problem_.offset[t] - values_[static_cast<std::size_t>(problem_.row[t])]; }
@@ -87,19 +114,18 @@ class Solver {
     for (const std::int32_t t : chosen) rows.push_back(column_of(t));
     std::ranges::sort(rows);
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    kernel_.load(rows);
+    const SetKernel values(kernel_, rows, is_whole());
     std::vector<SmoBlock::Variable> variables;
     for (const std::int32_t chosen_t : chosen) {
       const auto t = static_cast<std::size_t>(chosen_t);
-      const std::int32_t column = column_of(chosen_t);
-      variables.push_back(
-          {.score = score(t),
-           .alpha = alpha_[t],
-           .C = problem_.C[t],
-           .diagonal = kernel_.row(column)[column],   // rounded as the rest is: steps then always descend
-           .y = problem_.y[t],
-           .kernel = kernel_.row(column),
-           .column = column});
+      const auto [of_row, place] = values.at(column_of(chosen_t));
+      variables.push_back({.score = score(t),
+                           .alpha = alpha_[t],
+                           .C = problem_.C[t],
+                           .diagonal = of_row[place],   // rounded as the rest is: steps then always descend
+                           .y = problem_.y[t],
+                           .kernel = of_row,
+                           .column = place});
     }
     SmoBlock block(variables, static_cast<std::int64_t>(second.begin() - chosen.begin()));
     const SmoBlock::Outcome outcome = block.solve(tol, max_iter);

@@ -196,6 +196,24 @@ TEST(KernelRows, AreTheSameWhenTheyAreLoadedAgain) {
   }
 }
 
+TEST(KernelRows, HaveTheValuesBetweenSomeOfThem) {   // of rows that are there, and of others
+  const Problem problem = curved(1500);
+  const Context ctx{.device = testing::device_named("cpu")};
+  const Matrix<double> X(ctx.memory(), problem.n, problem.d, problem.X);
+  const std::vector<std::int32_t> there{3, 40, 700}, rows{3, 17, 700, 1499};
+  for (const double tol : {kTol, 1e-12}) {   // in float, in double
+    KernelRows some(ctx, {.name = "rbf", .gamma = 2}, X.view(), tol, 0, 100),
+        all(ctx, {.name = "rbf", .gamma = 2}, X.view(), tol, 1 << 26, problem.n);
+    all.load_all();
+    some.load(there);
+    const std::vector<float> square = some.square(rows);
+    ASSERT_EQ(square.size(), rows.size() * rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (std::size_t j = 0; j < rows.size(); ++j)
+        EXPECT_NEAR(square[i * rows.size() + j], all.row(rows[i])[rows[j]], kFloat) << rows[i] << ' ' << rows[j];
+  }
+}
+
 TEST(KernelRows, AreComputedInDoubleWhereFloatIsTooCoarse) {
   const Context ctx{.device = testing::device_named("cpu")};
   const Matrix<double> X(ctx.memory(), 3, 1, std::vector<double>{1e3, 1e3 + 1e-3, -1e3});
