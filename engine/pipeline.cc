@@ -144,13 +144,15 @@ struct Pipeline::Impl {
   // Loads the table and does the task.
   template <class T>
   void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
-               const TaskTarget& target, Stopwatch& watch, std::shared_ptr<Table<T>> table, const Warm& warm,
-               RunFiles* files, schema::Result& result) const {
+               const std::shared_ptr<const TaskTarget>& shared_target, Stopwatch& watch,
+               std::shared_ptr<Table<T>> table, const Warm& warm, RunFiles* files, schema::Result& result) const {
+    const TaskTarget& target = *shared_target;
     tell_host_parts(ctx);
     if (!table) {
       table = load_table<T>(ctx, selection, data);
       warm.tables->add(warm.data, selection, table);
     }
+    warm.tables->keep_target(job.spec.select, shared_target);
     TaskInput<T> input{job, std::move(table), target};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
@@ -169,12 +171,18 @@ struct Pipeline::Impl {
   void run(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
            Stopwatch& watch, const Warm& warm, RunFiles* files, schema::Result& result) const {
     if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
-    const TaskTarget target = read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name, &columns);
+    std::shared_ptr<Table<T>> table = warm.tables->find<T>(warm.data, selection);
+    std::shared_ptr<const TaskTarget> shared_target;
+    if (table) shared_target = warm.tables->find_target(job.spec.select, job.target_kind);
+    if (!shared_target) {
+      shared_target = std::make_shared<const TaskTarget>(
+          read_target(job.spec.select, data, selection.n_rows, job.target_kind, job.last().info->name, &columns));
+    }
+    const TaskTarget& target = *shared_target;
     tell_target(ctx, columns, target, result);
     const std::string wide_columns = check_columns(ctx, job, selection, data);
     result.timings.load = watch.lap();
     emit_timing(ctx, "load", result.timings.load);
-    std::shared_ptr<Table<T>> table = warm.tables->find<T>(warm.data, selection);
     if (!table) warm.tables->make_room();
     const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
     std::optional<bool> has_few_values;
@@ -192,7 +200,7 @@ struct Pipeline::Impl {
     require_memory(ctx, plan);
     const MemoryMeasure measure(ctx, plan);
     within_memory(ctx, plan, [&] {
-      compute<T>(ctx, data, columns, selection, target, watch, std::move(table), warm, files, result);
+      compute<T>(ctx, data, columns, selection, shared_target, watch, std::move(table), warm, files, result);
     });
     warm.tables->shrink(warm.tables->size());   // what the run made of its table counts
     result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,

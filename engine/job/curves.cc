@@ -115,12 +115,12 @@ std::vector<std::int64_t> target_rows(const TaskTarget& target, std::int64_t n_r
 }
 
 TaskTarget permuted(const TaskTarget& target, const std::vector<std::int64_t>& rows) {
-  return {.kind = target.kind,
-          .codes = chosen(target.codes, rows),
-          .classes = target.classes,
-          .values = chosen(target.values, rows),
-          .weights = target.weights,
-          .groups = target.groups};
+  return {{.codes = chosen(target.codes, rows),
+           .classes = target.classes,
+           .values = chosen(target.values, rows),
+           .weights = target.weights},
+          target.kind,
+          target.groups};
 }
 
 // Mean scores of the folds with one permuted target, by scorer. Folds of classes follow the permuted ones.

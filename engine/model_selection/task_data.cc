@@ -9,15 +9,6 @@ TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target)
     : table_(std::move(table)), target_(target) {}
 
 template <class T>
-Target TaskData<T>::all_targets() const {
-  return {.codes = target_.codes,
-          .classes = target_.classes,
-          .values = target_.values,
-          .weights = target_.weights,
-          .outputs = target_.outputs};
-}
-
-template <class T>
 Samples<T> TaskData<T>::rows(const Context& ctx, const std::vector<std::int32_t>& rows) const {
   return {.table = table_, .rows = std::make_shared<const Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(rows))};
 }

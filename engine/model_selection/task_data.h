@@ -11,15 +11,10 @@
 
 namespace kedge::engine {
 
-// Host memory, one entry per selected row; what is not wanted or not there is empty.
-struct TaskTarget {
+// Of all selected rows; what is not wanted or not there is empty. Its classes are those that occur.
+struct TaskTarget : Target {
   TargetKind kind = TargetKind::kNone;
-  std::vector<std::int32_t> codes;     // kClasses
-  std::vector<std::string> classes;    // names of the classes that occur, in code order
-  std::vector<double> values;          // kValues
-  std::vector<double> weights;
-  std::vector<std::int32_t> groups;    // numbered in ascending order of the column's values
-  std::vector<TargetOutput> outputs = {};   // of several target columns, in place of codes, classes and values
+  std::vector<std::int32_t> groups;   // host, one per row, numbered in ascending order of the column's values
 };
 
 // Borrows the target; shares the table with the Samples that it gives.
@@ -31,7 +26,8 @@ class TaskData {
   const TaskTarget& target() const { return target_; }
 
   Samples<T> all() const { return {.table = table_}; }
-  Target all_targets() const;
+  // Not a copy, so that its arrays on a device serve all fits on all rows.
+  const Target& all_targets() const { return target_; }
   Samples<T> rows(const Context& ctx, const std::vector<std::int32_t>& rows) const;
   Target targets(const std::vector<std::int32_t>& rows) const;
 

@@ -86,7 +86,8 @@ std::vector<double> read_weights(const ColumnInfo& column, const DatasetFile& da
 
 TaskTarget read_target(const schema::Select& select, const DatasetFile& data, std::int64_t n_rows, TargetKind kind,
                        const std::string& owner, const DatasetMeta* typed) {
-  TaskTarget target{.kind = kind};
+  TaskTarget target;
+  target.kind = kind;
   const DatasetMeta& meta = typed ? *typed : data.meta();
   const auto read = [&](const ColumnInfo& column, auto& into) {
     std::vector<double> values = read_column(column, data, n_rows, "target");

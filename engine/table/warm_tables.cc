@@ -14,6 +14,10 @@ template <class T>
 std::int64_t bytes_of(const Array<T>& array) {
   return array.size() * static_cast<std::int64_t>(sizeof(T));
 }
+template <class T>
+std::int64_t bytes_of(const std::vector<T>& values) {
+  return std::ssize(values) * static_cast<std::int64_t>(sizeof(T));
+}
 
 }   // namespace
 
@@ -27,6 +31,10 @@ std::int64_t size_in_bytes(const Table<T>& table) {
   for (const ColumnPart<T>& part : table.parts) bytes += size_in_bytes(*part.table);
   if (table.dense) bytes += size_in_bytes(*table.dense);
   return bytes;
+}
+
+std::int64_t size_in_bytes(const Target& target) {
+  return bytes_of(target.codes) + bytes_of(target.values) + bytes_of(target.weights);
 }
 
 WarmTables::Bounds WarmTables::usual_bounds(const DeviceInfo& device) {
@@ -52,6 +60,16 @@ void WarmTables::add(const std::string& data, const Selection& selection, std::s
   shrink(bounds_.tables);
 }
 
+std::shared_ptr<const TaskTarget> WarmTables::find_target(const schema::Select& select, TargetKind kind) const {
+  if (tables_.empty() || !tables_.front().target) return nullptr;
+  const Kept& kept = tables_.front();
+  return kept.target->kind == kind && kept.select == select ? kept.target : nullptr;
+}
+
+void WarmTables::keep_target(const schema::Select& select, std::shared_ptr<const TaskTarget> target) {
+  if (!tables_.empty()) tables_.front().select = select, tables_.front().target = std::move(target);
+}
+
 void WarmTables::shrink(std::size_t count) {
   while (tables_.size() > count || (bounds_.bytes > 0 && older_bytes() > bounds_.bytes)) tables_.pop_back();
 }
@@ -61,6 +79,7 @@ std::int64_t WarmTables::older_bytes() const {
   for (auto kept = tables_.begin(); kept != tables_.end(); ++kept) {
     if (kept == tables_.begin()) continue;
     bytes += std::visit([](const auto& table) { return size_in_bytes(*table); }, kept->table);
+    if (kept->target) bytes += size_in_bytes(*kept->target);
   }
   return bytes;
 }

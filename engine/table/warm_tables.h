@@ -1,4 +1,5 @@
-// Tables that stay on their device after a job, so that a later job on the same part of the same data uploads nothing.
+// Tables that stay on their device after a job with the target of their last run, so that a later job on the same part
+// of the same data uploads nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,9 @@
 
 #include "engine/core/device.h"
 #include "engine/estimators/samples.h"
+#include "engine/model_selection/task_data.h"
 #include "engine/table/selection.h"
+#include "schemas/dataset.h"
 
 namespace kedge::engine {
 
@@ -34,6 +37,11 @@ class WarmTables {
   template <class T>
   void add(const std::string& data, const Selection& selection, std::shared_ptr<Table<T>> table);
 
+  // Of the most recently used table: the target that its last run read, which its arrays on the device stay with. Null
+  // where that run selected another part of the data, or another kind of target.
+  std::shared_ptr<const TaskTarget> find_target(const schema::Select& select, TargetKind kind) const;
+  void keep_target(const schema::Select& select, std::shared_ptr<const TaskTarget> target);
+
   // Drops until `count` tables and the bounds' bytes remain. Tables grow while a run uses them: call it again then.
   void shrink(std::size_t count);
   void make_room() { shrink(bounds_.tables - 1); }   // for one more
@@ -45,6 +53,8 @@ class WarmTables {
     std::string data;
     Selection selection;
     std::variant<std::shared_ptr<Table<float>>, std::shared_ptr<Table<double>>> table;
+    schema::Select select = {};   // of the target
+    std::shared_ptr<const TaskTarget> target = {};
   };
   std::int64_t older_bytes() const;   // of all but the most recently used one
 
@@ -52,8 +62,9 @@ class WarmTables {
   std::list<Kept> tables_;   // the most recently used first
 };
 
-// Device memory of a table and of what was derived from it.
+// Device memory of a table and of what was derived from it; of a target that was asked for on a device.
 template <class T>
 std::int64_t size_in_bytes(const Table<T>& table);
+std::int64_t size_in_bytes(const Target& target);
 
 }   // namespace kedge::engine
