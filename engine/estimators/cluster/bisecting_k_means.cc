@@ -54,13 +54,13 @@ template <class T>
 std::vector<double> inertias(const Context& ctx, MatrixView<const T> X, const std::vector<double>& weights,
                              const KMeansRun<T>& run) {
   const Matrix<T> centers(ctx.memory(), 2, X.cols, run.centers);
-  const Array<std::int32_t> labels(ctx.memory(), std::span<const std::int32_t>(run.labels));
+  const VectorView<const std::int32_t> labels = run.labels.view();
   const Array<double> shares(ctx.memory(), std::span<const double>(weights));
   Array<double> squared(ctx.memory(), X.rows);
   Matrix<double> sums(ctx.memory(), 2, 2);
-  ctx.ops<T>().clusters->squared_to_assigned(X, centers.view(), labels.view(), squared.view());
-  ctx.ops<double>().clusters->label_sums(MatrixView<const double>(squared.data(), X.rows, 1), labels.view(),
-                                         shares.view(), sums.view());
+  ctx.ops<T>().clusters->squared_to_assigned(X, centers.view(), labels, squared.view());
+  ctx.ops<double>().clusters->label_sums(MatrixView<const double>(squared.data(), X.rows, 1), labels, shares.view(),
+                                         sums.view());
   const std::vector<double> host = sums.to_host();
   return {host[0], host[2]};
 }
@@ -117,8 +117,9 @@ std::vector<typename BisectingKMeans<T>::Leaf> BisectingKMeans<T>::divide(const 
                                          children_[static_cast<std::size_t>(2 * leaf.node + 1)] = first + 1;
   children_.insert(children_.end(), {kIsLeaf, 0, kIsLeaf, 0});
   node_centers_.insert(node_centers_.end(), best->centers.begin(), best->centers.end());
+  const std::vector<std::int32_t> labels = best->labels.to_host();
   for (std::size_t i = 0; i < leaf.rows.size(); ++i)
-    parts[static_cast<std::size_t>(best->labels[i])].rows.push_back(leaf.rows[i]);
+    parts[static_cast<std::size_t>(labels[i])].rows.push_back(leaf.rows[i]);
   const bool by_inertia = params_.bisecting_strategy == "biggest_inertia";
   const std::vector<double> squares = by_inertia ? inertias(ctx, chosen.view(), shares, *best) : std::vector<double>();
   for (std::size_t c = 0; c < 2; ++c)
@@ -155,17 +156,19 @@ void BisectingKMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
 template <class T>
 void BisectingKMeans<T>::finish(const Context& ctx, MatrixView<const T> X, const std::vector<double>& weights,
                                 const std::vector<double>& mean, const std::vector<Leaf>& leaves) {
-  labels_.assign(static_cast<std::size_t>(X.rows), 0), centers_.clear();
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(X.rows), 0);
+  centers_.clear();
   for (std::size_t c = 0; c < leaves.size(); ++c) {
     children_[static_cast<std::size_t>(2 * leaves[c].node + 1)] = static_cast<std::int32_t>(c);
     const auto center = node_centers_.begin() + leaves[c].node * n_features_;
     centers_.insert(centers_.end(), center, center + n_features_);
-    for (const std::int32_t row : leaves[c].rows) labels_[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(c);
+    for (const std::int32_t row : leaves[c].rows) numbers[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(c);
   }
   const Matrix<T> centers(ctx.memory(), static_cast<std::int64_t>(leaves.size()), n_features_, centers_);
-  const Array<std::int32_t> labels(ctx.memory(), std::span<const std::int32_t>(labels_));
+  const Array<std::int32_t> labels(ctx.memory(), std::span<const std::int32_t>(numbers));
   const Array<double> shares(ctx.memory(), std::span<const double>(weights));
   inertia_ = inertia_of(ctx, X, centers.view(), labels.view(), shares.view());
+  labels_.set(std::move(numbers));
   for (std::vector<T>* const moved : {&centers_, &node_centers_})
     for (std::size_t i = 0; i < moved->size(); ++i)
       (*moved)[i] = static_cast<T>(static_cast<double>((*moved)[i]) + mean[i % mean.size()]);
@@ -204,7 +207,7 @@ std::vector<std::int32_t> BisectingKMeans<T>::predict(const Context& ctx, const 
 template <class T>
 schema::ValueMap BisectingKMeans<T>::attributes() const {
   return {{"cluster_centers_", rows_value({centers_.begin(), centers_.end()}, n_features_)},
-          {"labels_", std::vector<double>(labels_.begin(), labels_.end())},
+          {"labels_", std::vector<double>(this->labels().begin(), this->labels().end())},
           {"inertia_", inertia_}};
 }
 

@@ -29,7 +29,7 @@ Samples<T> CenterClusterer<T>::transform(const Context& ctx, const Samples<T>& X
 template <class T>
 schema::ValueMap CenterClusterer<T>::attributes() const {
   return {{"cluster_centers_", rows_value({centers_.begin(), centers_.end()}, n_features_)},
-          {"labels_", std::vector<double>(labels_.begin(), labels_.end())},
+          {"labels_", std::vector<double>(labels().begin(), labels().end())},
           {"inertia_", inertia_},
           {"n_iter_", n_iter_}};
 }
@@ -39,7 +39,7 @@ void CenterClusterer<T>::state(StateArchive& archive) {
   archive.features(n_features_);
   archive.field("centers", centers_, n_clusters_, n_features_);
   archive.expect_finite("centers", centers_);
-  archive.indices("labels", labels_, kAnySize, 0, n_clusters_ - 1);
+  archive.indices("labels", labels_.get(), kAnySize, 0, n_clusters_ - 1);
   archive.field("inertia", inertia_);
   archive.number("n_iter", n_iter_, 0, kMaxSize);
 }

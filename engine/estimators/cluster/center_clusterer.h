@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "engine/estimators/cluster/kept_labels.h"
 #include "engine/estimators/estimator.h"
 
 namespace kedge::engine {
@@ -13,7 +14,7 @@ class CenterClusterer : public Clusterer<T>, public Transformer<T> {
  public:
   Squares squares() const override { return Squares::kRows; }
   bool takes_weights() const override { return true; }
-  const std::vector<std::int32_t>& labels() const override { return labels_; }
+  const std::vector<std::int32_t>& labels() const override { return labels_.get(); }
   std::vector<std::int32_t> predict(const Context& ctx, const Samples<T>& X) const override;
   Samples<T> transform(const Context& ctx, const Samples<T>& X) const override;   // distances to the centres
   schema::ValueMap attributes() const override;
@@ -26,7 +27,7 @@ class CenterClusterer : public Clusterer<T>, public Transformer<T> {
   void require_rows_for_clusters(const Samples<T>& X) const;
 
   std::vector<T> centers_;   // row-major
-  std::vector<std::int32_t> labels_;
+  KeptLabels labels_;
   double inertia_ = 0;
   std::int64_t n_iter_ = 0, n_features_ = 0;
 

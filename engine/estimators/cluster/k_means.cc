@@ -35,11 +35,17 @@ template <class T>
 class Lloyd {
  public:
   Lloyd(const Context& ctx, MatrixView<const T> X, std::span<const double> weights, std::int64_t k)
-      : ctx_(ctx), X_(X), k_(k), weights_host_(weights), weights_(ctx.memory(), weights), centers_(ctx.memory(), k, X.cols),
-        sums_(ctx.memory(), k, X.cols + 1), labels_(ctx.memory(), X.rows) {}
+      : ctx_(ctx),
+        X_(X),
+        k_(k),
+        weights_host_(weights),
+        weights_(ctx.memory(), weights),
+        centers_(ctx.memory(), k, X.cols),
+        sums_(ctx.memory(), k, X.cols + 1) {}
 
   KMeansRun<T> run(std::vector<T> start, std::int64_t max_iter, double tol) {
     KMeansRun<T> result{.centers = std::move(start)};
+    labels_ = Array<std::int32_t>(ctx_.memory(), X_.rows);
     const auto rows = ctx_.ops<T>().clusters->follow_centers(X_, weights_.view(), labels_.view());
     bool settled = false;   // labels fit the centres
     for (result.n_iter = 0; !settled && result.n_iter < max_iter;) {
@@ -53,7 +59,7 @@ class Lloyd {
     else upload(result.centers);
     result.inertia =
         inertia_of(ctx_, X_, std::as_const(centers_).view(), std::as_const(labels_).view(), weights_.view());
-    result.labels = labels_.to_host();
+    result.labels = std::move(labels_);
     return result;
   }
 
@@ -128,15 +134,11 @@ class Lloyd {
   Array<std::int32_t> labels_;
 };
 
-// How many of k labels occur; as a rule the first rows have them all.
-std::int64_t different_labels(const std::vector<std::int32_t>& labels, std::int64_t k) {
-  std::vector<bool> seen(static_cast<std::size_t>(k));
-  std::int64_t found = 0;
-  for (std::size_t i = 0; i < labels.size() && found < k; ++i) {
-    const auto label = static_cast<std::size_t>(labels[i]);
-    if (!seen[label]) seen[label] = true, ++found;
-  }
-  return found;
+// How many of k labels occur.
+std::int64_t different_labels(const Context& ctx, const Array<std::int32_t>& labels, std::int64_t k) {
+  Array<std::int64_t> counts(ctx.memory(), k);
+  ctx.ops<double>().categories->count_codes(labels.view(), counts.view());
+  return std::ranges::count_if(counts.to_host(), [](std::int64_t count) { return count > 0; });
 }
 
 // Whether two labellings differ only in the names of the clusters.
@@ -163,7 +165,8 @@ KMeansRun<T> best_run(const Context& ctx, MatrixView<const T> values, const Mome
     std::vector<T> start =
         initial_centers<T>(ctx, kName, params.init, values, weights, moments.mean, params.n_clusters, random);
     KMeansRun<T> run = lloyd.run(std::move(start), params.max_iter, params.tol * variance);
-    if (!best || (run.inertia < best->inertia && !same_clustering(run.labels, best->labels, params.n_clusters)))
+    if (!best || (run.inertia < best->inertia &&
+                  !same_clustering(run.labels.to_host(), best->labels.to_host(), params.n_clusters)))
       best = std::move(run);
   }
   return std::move(*best);
@@ -199,11 +202,13 @@ void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   const Samples<T> centred = X.then(moments.mean, std::vector<double>(moments.mean.size(), 1.0));
   LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
   KMeansRun<T> best = best_run<T>(ctx, centred.values(ctx, scratch), moments, y.weights, params_, random);
-  centers_ = std::move(best.centers), labels_ = std::move(best.labels), inertia_ = best.inertia, n_iter_ = best.n_iter;
+  const std::int64_t found = different_labels(ctx, best.labels, params_.n_clusters);
+  labels_.set(std::move(best.labels));
+  centers_ = std::move(best.centers), inertia_ = best.inertia, n_iter_ = best.n_iter;
   n_features_ = X.n_cols();
   for (std::size_t i = 0; i < centers_.size(); ++i)
     centers_[i] = static_cast<T>(static_cast<double>(centers_[i]) + moments.mean[i % moments.mean.size()]);
-  if (const std::int64_t found = different_labels(labels_, params_.n_clusters); found < params_.n_clusters)
+  if (found < params_.n_clusters)
     ctx.warn(fmt::format("{}: found {} different clusters, n_clusters is {}; rows may be equal", kName, found,
                          params_.n_clusters));
 }
@@ -221,7 +226,7 @@ std::vector<std::int32_t> k_means_labels(const Context& ctx, MatrixView<const T>
   Array<double> mean(ctx.memory(), X.cols), variance(ctx.memory(), X.cols);
   ctx.ops<T>().tables->column_moments(X, {}, {}, mean.view(), variance.view());
   const Moments moments{.mean = mean.to_host(), .variance = variance.to_host()};
-  return best_run<T>(ctx, X, moments, {}, {.n_clusters = n_clusters, .n_init = n_init}, random).labels;
+  return best_run<T>(ctx, X, moments, {}, {.n_clusters = n_clusters, .n_init = n_init}, random).labels.to_host();
 }
 
 template KMeansRun<float> k_means_run(const Context&, MatrixView<const float>, std::span<const double>,

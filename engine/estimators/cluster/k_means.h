@@ -46,7 +46,7 @@ class KMeans final : public CenterClusterer<T> {
 template <class T>
 struct KMeansRun {
   std::vector<T> centers;
-  std::vector<std::int32_t> labels;
+  Array<std::int32_t> labels;   // device
   double inertia = 0;
   std::int64_t n_iter = 0;
 };

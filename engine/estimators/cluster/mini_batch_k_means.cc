@@ -85,6 +85,7 @@ class Labeller {
                       Array<double>(ctx_.memory(), weights).view());
   }
   const Array<std::int32_t>& labels() const { return labels_; }
+  Array<std::int32_t> take_labels() { return std::move(labels_); }
 
  private:
   const Context& ctx_;
@@ -255,12 +256,12 @@ void MiniBatchKMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
   centers_ = std::move(steps.centers());
   n_features_ = X.n_cols();
   n_iter_ = (n_steps_ * steps.batch() + n - 1) / n;
-  labels_.clear();
+  labels_.set(std::vector<std::int32_t>());
   inertia_ = progress.smoothed.value_or(0) * (y.weights.empty() ? static_cast<double>(n) : std::accumulate(y.weights.begin(), y.weights.end(), 0.0));
   if (!params_.compute_labels) return;
   Labeller<T> labeller(ctx, n, params_.n_clusters, n_features_);
   inertia_ = labeller.label(values, centers_, y.weights);
-  labels_ = labeller.labels().to_host();
+  labels_.set(labeller.take_labels());
 }
 
 template <class T>

@@ -4,6 +4,8 @@
 
 #include <omp.h>
 
+#include <memory>
+
 #include "engine/core/params.h"
 #include "engine/core/rng.h"
 #include "engine/estimators/cluster/birch.h"
@@ -28,7 +30,8 @@ Data spots(std::int64_t n_rows, double offset) {
 }
 
 template <template <class> class E>
-E<double> fitted(const Data& data, const schema::ValueMap& params, std::vector<std::string>* warnings = nullptr) {
+std::unique_ptr<E<double>> fitted(const Data& data, const schema::ValueMap& params,
+                                  std::vector<std::string>* warnings = nullptr) {
   Device& device = testing::device_named("cpu");
   Context ctx{.device = device};
   if (warnings)
@@ -36,21 +39,21 @@ E<double> fitted(const Data& data, const schema::ValueMap& params, std::vector<s
       if (const auto* log = std::get_if<schema::LogEvent>(&event)) warnings->push_back(log->message);
     };
   const testing::Loaded<double> loaded(device, data);
-  E<double> made(params);
-  made.fit(ctx, loaded.all(), Target{});
+  auto made = std::make_unique<E<double>>(params);
+  made->fit(ctx, loaded.all(), Target{});
   return made;
 }
 
 TEST(Birch, FindsTheSameClustersFarFromZero) {
   const schema::ValueMap params{{"threshold", 0.6}, {"branching_factor", 4}, {"n_clusters", nullptr}};
   const auto near = fitted<Birch>(spots(500, 0), params), far = fitted<Birch>(spots(500, 1e7), params);
-  EXPECT_EQ(near.labels(), far.labels());
+  EXPECT_EQ(near->labels(), far->labels());
 }
 
 TEST(Birch, WarnsOfFewerSubclustersThanClusters) {
   std::vector<std::string> warnings;
   const auto made = fitted<Birch>(spots(40, 0), {{"threshold", 100.0}, {"n_clusters", 7}}, &warnings);
-  EXPECT_EQ(made.labels(), std::vector<std::int32_t>(40, 0));
+  EXPECT_EQ(made->labels(), std::vector<std::int32_t>(40, 0));
   EXPECT_EQ(warnings, std::vector<std::string>{"Birch: found 1 subclusters, n_clusters is 7; lower the threshold"});
 }
 
@@ -60,7 +63,7 @@ void expect_same_bits(const Data& data, const schema::ValueMap& params) {
   std::vector<schema::ValueMap> found;
   for (const int threads : {1, 2, 3}) {
     omp_set_num_threads(threads);
-    found.push_back(fitted<E>(data, params).attributes());
+    found.push_back(fitted<E>(data, params)->attributes());
   }
   omp_set_num_threads(before);
   EXPECT_TRUE(found[0] == found[1]);
@@ -108,7 +111,7 @@ TEST(OPTICS, OrdersByListsAsByScans) {
 
 TEST(OPTICS, LeavesRowsWithoutNeighboursAsNoise) {
   const auto made = fitted<OPTICS>(spots(60, 0), {{"max_eps", 1e-6}});
-  EXPECT_EQ(made.labels(), std::vector<std::int32_t>(60, -1));
+  EXPECT_EQ(made->labels(), std::vector<std::int32_t>(60, -1));
 }
 
 }   // namespace
