@@ -10,7 +10,10 @@
 
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
+#include "engine/estimators/host_answers.h"
 #include "engine/estimators/memory_need.h"
+#include "engine/model/ensemble_model.h"
+#include "engine/model/graph_model.h"
 #include "engine/model/model_plan.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/version.h"
@@ -52,6 +55,20 @@ const char* kind_of(const DeviceInfo& info) {
 std::string_view output_of(const schema::Task& task) {
   const auto* predict = std::get_if<schema::Predict>(&task);
   return predict ? std::string_view(predict->output) : "transform";
+}
+
+// Says which steps keep a GPU waiting for the host. The trees of other programs' models are summed up there, and the
+// rest is the host's.
+void tell_host_answers(const Context& ctx, const schema::ModelInfo& info) {
+  if (ctx.device.traits().uses_host_memory) return;
+  const auto tell = [&](std::string_view step, std::string_view part) {
+    ctx.warn(fmt::format("{}: on a GPU the host still computes {}", step, part));
+  };
+  for (const schema::Step& step : info.pipeline) {
+    if (is_tree_ensemble(info)) tell(step.estimator, "the link of its answers");
+    else if (is_program(info)) tell(step.estimator, "all but the sums of trees");
+    else if (const std::string_view part = host_answer(step.estimator); !part.empty()) tell(step.estimator, part);
+  }
 }
 
 // Asks the model tile by tile; the seconds go into `timings`.
@@ -104,6 +121,7 @@ schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, S
                                        .mapped_bytes = is_host ? mapped_size(data.meta(), result.nSamples) : 0,
                                        .is_host = is_host});
   require_memory(run_ctx, plan);
+  tell_host_answers(run_ctx, model.info());
   const MemoryMeasure measure(run_ctx, plan);
   within_memory(run_ctx, plan, [&] {
     const DatasetRows rows(model.info(), data, result.nSamples);

@@ -9,6 +9,7 @@
 #include "catalogue_rows.h"
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/emulated/emulator.h"
+#include "engine/estimators/host_answers.h"
 
 namespace kedge::engine {
 namespace {
@@ -87,6 +88,53 @@ TEST(SyncBudget, FitsFetchNoMoreForMoreRows) {
           << name << ": the catalogue does not say what for";
     }
   }
+}
+
+// Bytes that using an estimator fetches from the device beyond what it gives.
+std::int64_t fetched_beyond(const Context& ctx, const Estimator<double>& estimator, const Samples<double>& X) {
+  const auto& memory = static_cast<emulated::Emulator*>(static_cast<CudaRuntime&>(ctx.memory()).stream())->memory;
+  const std::int64_t before = memory.bytes_to_host, rows = X.n_rows();
+  std::int64_t own = 0;
+  if (const auto* regressor = dynamic_cast<const Regressor<double>*>(&estimator))
+    own = std::ssize(regressor->predict(ctx, X)) * 8;
+  else if (const auto* classifier = dynamic_cast<const Classifier<double>*>(&estimator))
+    own = std::ssize(classifier->predict(ctx, X)) * 4;
+  else if (const auto* several = dynamic_cast<const MultiOutput<double>*>(&estimator))
+    own = std::ssize(several->predict(ctx, X)) * 8 * rows;
+  else if (const auto* clusterer = dynamic_cast<const Clusterer<double>*>(&estimator);
+           clusterer && clusterer->can_predict())
+    own = std::ssize(clusterer->predict(ctx, X)) * 4;
+  else if (const auto* detector = dynamic_cast<const OutlierDetector<double>*>(&estimator);
+           detector && detector->can_predict())
+    own = std::ssize(detector->predict(ctx, X)) * 4;
+  else if (const auto* transformer = dynamic_cast<const Transformer<double>*>(&estimator))
+    static_cast<void>(transformer->transform(ctx, X));
+  return memory.bytes_to_host - before - own;
+}
+
+// What is fetched for each row beyond the answer is computed on the host for each row. Two scores a class are little:
+// the largest says the class.
+TEST(SyncBudget, AnswersThatTheHostComputesAreNamed) {
+  constexpr std::int64_t kClasses = 3, kScores = 2 * kClasses * 8;
+  Device& device = testing::device_named("emulated");
+  const Context ctx{.device = device};
+  Data data = testing::make_data(60, 6, kClasses);
+  for (double& v : data.X) v = std::round(2 * v) / 2;   // few categories
+  for (const CatalogueEntry& entry : catalogue()) {
+    const std::string& name = entry.info.name;
+    const testing::Loaded<double> some(device, data, name), more(device, twice(data), name);
+    const auto estimator = make<double>(name);
+    estimator->fit(ctx, some.all(), some.target());
+    const std::int64_t growth =
+        fetched_beyond(ctx, *estimator, more.all()) - fetched_beyond(ctx, *estimator, some.all());
+    EXPECT_FALSE(growth > kScores * data.n_rows && host_answer(name).empty())
+        << name << " fetches " << growth / data.n_rows;
+  }
+}
+
+// A name that no estimator has would tell nobody.
+TEST(SyncBudget, HostAnswersAreThoseOfEstimators) {
+  for (const std::string_view name : estimators_with_host_answers()) EXPECT_NE(find_estimator(name), nullptr) << name;
 }
 
 }   // namespace
