@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <stdexcept>
 
 #include "engine/backend/cuda/cuda_device.h"
@@ -26,6 +27,7 @@ using Use = Job::Use;
 
 constexpr double kValueBytes = 4;
 constexpr int kIterations = 10;   // of k-means and logistic regression
+constexpr std::int64_t kFittedRows = 1024;   // of a model that is only asked
 
 struct Shape {
   double rows, cols;
@@ -38,8 +40,8 @@ std::string count_text(double n) {
 // Sums take another way beyond one block's share of a narrow table, 65,536 rows; fewer rows would show that way alone.
 std::vector<double> sizes_of(const std::string& estimator, Growth growth, double cols) {
   if (growth == Growth::kQuadratic) return {512, 1024, 1536};
-  // Runs have some iterations, and take longer to count.
-  if (estimator == "KMeans" && cols <= 32) return {32768, 65536};
+  // Runs have some iterations, and take longer to count. Sums of its tiles take another way beyond 65,536 rows.
+  if (estimator == "KMeans" && cols <= 32) return {98304, 131072};
   if (estimator == "KMeans") return {4096, 8192};
   if (growth == Growth::kLogarithmic || cols > 128) return {4096, 8192};
   if (cols > 32) return {16384, 32768};
@@ -53,8 +55,10 @@ class List {
     for (const Shape& shape : shapes) {
       Job job = like;
       job.estimator = estimator, job.rows = shape.rows, job.cols = shape.cols;
-      job.name = fmt::format("{} {} x {:g}", estimator, count_text(shape.rows), shape.cols);
-      job.sizes = sizes_of(estimator, job.growth, shape.cols), job.limit = limit(shape.rows, shape.cols);
+      const bool asks = job.use == Use::kPredict;
+      job.name = fmt::format("{}{} {} x {:g}", estimator, asks ? " predict" : "", count_text(shape.rows), shape.cols);
+      job.sizes = asks ? std::vector<double>{16384, 32768} : sizes_of(estimator, job.growth, shape.cols);
+      job.limit = limit(shape.rows, shape.cols);
       jobs_.push_back(std::move(job));
     }
   }
@@ -90,11 +94,34 @@ void use(const Job& job, const engine::Context& ctx, const engine::Estimator<flo
     dynamic_cast<const engine::Transformer<float>&>(fitted).transform(ctx, X).values(ctx, scratch);
   } else if (job.use == Use::kFitNeighbors) {
     static_cast<void>(dynamic_cast<const engine::NearestNeighbors<float>&>(fitted).kneighbors(ctx, X));
-  } else if (job.use == Use::kFitPredict && job.target == Target::kClasses) {
+  } else if (job.use == Use::kFit) {
+    return;
+  } else if (job.target == Target::kClasses) {
     static_cast<void>(dynamic_cast<const engine::Classifier<float>&>(fitted).predict(ctx, X));
-  } else if (job.use == Use::kFitPredict) {
+  } else {
     static_cast<void>(dynamic_cast<const engine::Regressor<float>&>(fitted).predict(ctx, X));
   }
+}
+
+// What a first fit leaves with its target.
+void bring_target(const engine::Context& ctx, const engine::Target& y) {
+  if (!y.codes.empty()) static_cast<void>(y.class_counts(ctx));
+  if (!y.values.empty()) static_cast<void>(y.largest_value(ctx));
+}
+
+engine::Target first_rows(const engine::Target& y, std::int64_t n) {
+  engine::Target some = y;
+  if (!some.codes.empty()) some.codes.resize(static_cast<std::size_t>(n));
+  if (!some.values.empty()) some.values.resize(static_cast<std::size_t>(n));
+  return some;
+}
+
+engine::Samples<float> first_rows(const engine::Context& ctx, const engine::Samples<float>& X, std::int64_t n) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(n));
+  std::iota(rows.begin(), rows.end(), 0);
+  return {
+      .table = X.table,
+      .rows = std::make_shared<const engine::Array<std::int32_t>>(ctx.memory(), std::span<const std::int32_t>(rows))};
 }
 
 }   // namespace
@@ -151,6 +178,12 @@ std::vector<Job> jobs() {
             .target = Target::kClasses,
             .growth = Growth::kLogarithmic},
            [](double, double) { return Limit{25e-3 * 3e12, 0}; });
+  for (const char* name : {"RandomForestClassifier", "RandomForestRegressor"})
+    list.add(name, {{1e6, 28}},
+             {.params = {{"n_estimators", 20}, {"random_state", 1}},
+              .target = name == std::string("RandomForestRegressor") ? Target::kValues : Target::kClasses,
+              .use = Use::kPredict},
+             [](double n, double d) { return passes(1, n, d); });
   list.add("GaussianNB", {{10e6, 64}}, {.target = Target::kClasses},
            [](double n, double d) { return passes(1, n, d); });
   list.add("MultinomialNB", {{20e6, 64}}, {.target = Target::kClasses},
@@ -185,10 +218,12 @@ Trace run(const Job& job, double rows, Tracer& tracer) {
   if (!entry) throw std::runtime_error("no estimator " + job.estimator);
   const auto estimator = entry->make_f32(job.params);
 
+  if (job.use == Use::kPredict) estimator->fit(ctx, first_rows(ctx, X, kFittedRows), first_rows(y, kFittedRows));
+  bring_target(ctx, y);
   tracer.take();
   {
     const Watch watch(tracer);
-    estimator->fit(ctx, X, y);
+    if (job.use != Use::kPredict) estimator->fit(ctx, X, y);
     use(job, ctx, *estimator, X);
   }
   return tracer.take();

@@ -19,7 +19,7 @@ struct Limit {
 
 struct Job {
   enum class Target { kNone, kClasses, kValues };
-  enum class Use { kFit, kFitTransform, kFitPredict, kFitNeighbors };
+  enum class Use { kFit, kFitTransform, kFitPredict, kFitNeighbors, kPredict };   // kPredict: the fit is not counted
   std::string name;   // "Ridge 84M x 16"
   std::string estimator;
   schema::ValueMap params;
@@ -33,7 +33,8 @@ struct Job {
 
 std::vector<Job> jobs();
 
-// Runs the job with so many rows on the emulated GPU under this tracer. Errors: what the estimator throws.
+// Runs the job with so many rows on the emulated GPU under this tracer. The table and the target lie there before, as
+// they do for every fit but the first. Errors: what the estimator throws.
 Trace run(const Job& job, double rows, Tracer& tracer);
 
 }   // namespace kedge::gpu_model
