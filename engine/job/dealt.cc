@@ -22,10 +22,9 @@ bool job_is_dealt(const schema::JobSpec& spec) {
         std::is_same_v<Task, schema::RandomizedSearch> || std::is_same_v<Task, schema::HalvingGridSearch> ||
         std::is_same_v<Task, schema::LearningCurve> || std::is_same_v<Task, schema::ValidationCurve> ||
         std::is_same_v<Task, schema::PermutationTestScore>;
-    constexpr bool fits_once = std::is_same_v<Task, schema::Fit> || std::is_same_v<Task, schema::FitScore> ||
-                               std::is_same_v<Task, schema::PermutationImportance> ||
-                               std::is_same_v<Task, schema::PartialDependence>;
-    return deals_fits || (fits_once && fit_is_dealt(spec.pipeline));
+    constexpr bool predicts = std::is_same_v<Task, schema::FitScore> || std::is_same_v<Task, schema::Predict> ||
+                              std::is_same_v<Task, schema::Transform>;
+    return deals_fits || predicts || fit_is_dealt(spec.pipeline);
   };
   return std::visit(is_dealt, spec.task);
 }

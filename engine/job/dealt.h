@@ -11,7 +11,8 @@ namespace kedge::engine {
 // dealt.
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline);
 
-// Whether ranks share the job: a search or a cross-validation, or such a fit. Any other is the first rank's alone.
+// Whether ranks share the job: a search or a cross-validation, one that predicts, or such a fit. Any other is the first
+// rank's alone.
 bool job_is_dealt(const schema::JobSpec& spec);
 
 }   // namespace kedge::engine

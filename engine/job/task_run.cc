@@ -14,6 +14,7 @@
 #include "engine/job/refuse.h"
 #include "engine/job/split_check.h"
 #include "engine/job/task_parts.h"
+#include "engine/model_selection/prediction_blocks.h"
 #include "engine/model_selection/search.h"
 #include "engine/model_selection/stopwatch.h"
 
@@ -62,12 +63,13 @@ bool is_first_rank() {
   return !ranks || ranks->is_first();
 }
 
-// Fits with all ranks where they share the fit, else on the first alone.
+// Fits with all ranks where they share the fit. Else on the first alone, or on each alone where all of them need the
+// fitted chain.
 template <class T>
 void fit_chain(const Context& ctx, const std::vector<schema::Step>& steps, Chain<T>& chain, const Samples<T>& X,
-               const Target& y) {
+               const Target& y, bool all_need_it = false) {
   if (fit_is_dealt(steps)) return chain.fit(ctx, X, y);
-  if (!is_first_rank()) return;
+  if (!is_first_rank() && !all_need_it) return;
   const RanksScope alone(nullptr);
   chain.fit(ctx, X, y);
 }
@@ -102,13 +104,15 @@ void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, cons
 template <class T>
 void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
   const Split split = make_split(ctx, task, data.n_rows(), input.target);
+  const bool all_predict = std::ssize(split.test) >= kLeastDealtPredictions;
   Chain<T> chain(input.job.spec.pipeline);
-  fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train));
-  if (!is_first_rank()) return;
+  fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train), all_predict);
+  if (!all_predict && !is_first_rank()) return;
   ScoredRows rows{.wants_labels = task.confusionMatrix,
                   .wants_scores = task.curves,
                   .wants_outputs = !input.target.outputs.empty()};
   const std::vector<double> scores = chain.score(ctx, data.rows(ctx, split.test), data.targets(split.test), input.job.scorers, kept(rows));
+  if (!is_first_rank()) return;
   result.evaluation = evaluated(rows, input);
   for (std::size_t s = 0; s < scores.size(); ++s) {
     const std::string name(input.job.scorers[s]->name);

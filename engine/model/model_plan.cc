@@ -107,19 +107,6 @@ ModelRows part_of(const ModelRows& rows, std::int64_t first, std::int64_t count)
           .background = rows.background};
 }
 
-// Appends the answer to a later tile.
-void append(ModelAnswer part, std::int64_t n_rows, ModelAnswer& all) {
-  if (all.n_rows == 0) {
-    all = std::move(part);
-    if (all.n_rows < n_rows) all.numbers.reserve(static_cast<std::size_t>(all.texts.empty() ? n_rows * all.n_cols : 0));
-    if (all.n_rows < n_rows) all.texts.reserve(static_cast<std::size_t>(all.texts.empty() ? 0 : n_rows * all.n_cols));
-    return;
-  }
-  all.n_rows += part.n_rows;
-  all.numbers.insert(all.numbers.end(), part.numbers.begin(), part.numbers.end());
-  all.texts.insert(all.texts.end(), std::make_move_iterator(part.texts.begin()), std::make_move_iterator(part.texts.end()));
-}
-
 }   // namespace
 
 std::int64_t tile_rows(const schema::ModelInfo& model) {
@@ -140,7 +127,8 @@ std::int64_t tile_rows(const schema::ModelInfo& model) {
 
 MemoryPlan plan_answer(const ModelQuestion& question) {
   const std::int64_t n = question.n_rows;
-  const SampleShape tile = shape_of(question.model, std::min(n, tile_rows(question.model)));
+  const std::int64_t at_once = question.tile > 0 ? question.tile : tile_rows(question.model);
+  const SampleShape tile = shape_of(question.model, std::min(n, at_once));
   const StepsAtWork steps = steps_at_work(question.model, tile, question.output == "transform");
   const std::int64_t outputs = outputs_per_row(question, steps), value_bytes = tile.value_bytes;
   constexpr std::int64_t kNumber = 8, kNumberText = 40;   // of a number in the answer, and of its text, which grows in a buffer
@@ -151,6 +139,8 @@ MemoryPlan plan_answer(const ModelQuestion& question) {
   plan.peak_bytes = plan.mapped_bytes + question.rows_held_bytes + of_rows(tile) + steps.bytes +
                     (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + kNumberText) +
                     (has_names ? bytes_of(n, outputs, of_class_name(question.model)) : 0);
+  if (question.is_dealt)   // as they leave a rank and as they come
+    plan.peak_bytes += 2 * bytes_of(n, outputs, kNumber + (has_names ? of_class_name(question.model) : 0));
   // Contributions copy the trees into the order of their walk, and the cells twice.
   if (question.output == kContributions || question.output == kInteractions)
     plan.peak_bytes += 2 * question.mapped_bytes + bytes_of(tile.rows, steps.width, 16);
@@ -159,16 +149,33 @@ MemoryPlan plan_answer(const ModelQuestion& question) {
   return plan;
 }
 
-ModelAnswer answer_in_tiles(const Context& ctx, StoredModel& model, std::int64_t n_rows, std::int64_t tile,
+void append_answer(ModelAnswer part, std::int64_t n_rows, ModelAnswer& all) {
+  if (part.n_rows == 0) return;
+  if (all.n_rows == 0) {
+    all = std::move(part);
+    if (all.n_rows < n_rows) all.numbers.reserve(static_cast<std::size_t>(all.texts.empty() ? n_rows * all.n_cols : 0));
+    if (all.n_rows < n_rows) all.texts.reserve(static_cast<std::size_t>(all.texts.empty() ? 0 : n_rows * all.n_cols));
+    return;
+  }
+  all.n_rows += part.n_rows;
+  all.numbers.insert(all.numbers.end(), part.numbers.begin(), part.numbers.end());
+  all.texts.insert(all.texts.end(), std::make_move_iterator(part.texts.begin()),
+                   std::make_move_iterator(part.texts.end()));
+}
+
+ModelAnswer answer_in_tiles(const Context& ctx, StoredModel& model, const AskedRows& asked, std::int64_t tile,
                             std::string_view output, const RowsOf& rows) {
-  ModelAnswer all = model.answer(ctx, rows(0, std::min(tile, n_rows)), output);
+  const std::int64_t n_rows = asked.end - asked.begin;
+  ModelAnswer all = model.answer(ctx, rows(asked.begin, std::min(tile, n_rows)), output);
+  if (all.n_rows < asked.n_rows && output == kInteractions)
+    require_few_interactions(asked.n_rows, static_cast<double>(all.n_cols));
   if (all.n_rows == n_rows) return all;
-  if (output == kInteractions) require_few_interactions(n_rows, static_cast<double>(all.n_cols));
   ModelAnswer answer;
-  append(std::move(all), n_rows, answer);
+  append_answer(std::move(all), n_rows, answer);
   while (answer.n_rows < n_rows) {
     ctx.check_stop();
-    append(model.answer(ctx, rows(answer.n_rows, std::min(tile, n_rows - answer.n_rows)), output), n_rows, answer);
+    const std::int64_t left = n_rows - answer.n_rows;
+    append_answer(model.answer(ctx, rows(asked.end - left, std::min(tile, left)), output), n_rows, answer);
   }
   return answer;
 }
@@ -191,7 +198,7 @@ ModelAnswer answer_rows(const Context& ctx, StoredModel& model, const ModelRows&
   require_memory(ctx, plan);
   ModelAnswer answer;
   within_memory(ctx, plan, [&] {
-    answer = answer_in_tiles(ctx, model, rows.n_rows, tile, output,
+    answer = answer_in_tiles(ctx, model, {.n_rows = rows.n_rows, .end = rows.n_rows}, tile, output,
                              [&](std::int64_t first, std::int64_t count) { return part_of(rows, first, count); });
   });
   return answer;

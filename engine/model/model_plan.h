@@ -19,6 +19,8 @@ struct ModelQuestion {
   std::int64_t rows_held_bytes = 0;   // of the source, in addition to the tiles
   std::int64_t mapped_bytes = 0;      // of the data file
   bool is_host = false;               // the device is the CPU
+  std::int64_t tile = 0;              // rows that are asked at once; 0: those of tile_rows()
+  bool is_dealt = false;              // over ranks, whose answers travel
 };
 
 // Rows of a tile: with what the steps make of them they take about 256 MiB; at least 256 rows. Found from the model's
@@ -28,10 +30,19 @@ std::int64_t tile_rows(const schema::ModelInfo& model);
 // The answer for all rows, and one tile at work.
 MemoryPlan plan_answer(const ModelQuestion& question);
 
-// rows(first, count) gives the rows first .. first + count - 1. Errors: those of StoredModel::answer() and rows(); kCancelled.
+// Rows begin .. end - 1 of n_rows.
+struct AskedRows {
+  std::int64_t n_rows = 0, begin = 0, end = 0;
+};
+
+// rows(first, count) gives the rows first .. first + count - 1. At least one row is asked. Errors: those of
+// StoredModel::answer() and rows(); kCancelled.
 using RowsOf = std::function<ModelRows(std::int64_t first, std::int64_t count)>;
-ModelAnswer answer_in_tiles(const Context& ctx, StoredModel& model, std::int64_t n_rows, std::int64_t tile,
+ModelAnswer answer_in_tiles(const Context& ctx, StoredModel& model, const AskedRows& asked, std::int64_t tile,
                             std::string_view output, const RowsOf& rows);
+
+// Appends the answer to later rows, of n_rows in all; one without rows is left out.
+void append_answer(ModelAnswer part, std::int64_t n_rows, ModelAnswer& all);
 
 // The same for rows that are there already, refused (kOutOfMemory, with both numbers) where the answer cannot fit.
 ModelAnswer answer_rows(const Context& ctx, StoredModel& model, const ModelRows& rows, std::string_view output);

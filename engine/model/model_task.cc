@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -12,9 +13,11 @@
 #include "engine/core/require.h"
 #include "engine/estimators/host_answers.h"
 #include "engine/estimators/memory_need.h"
+#include "engine/model/dealt_answer.h"
 #include "engine/model/ensemble_model.h"
 #include "engine/model/graph_model.h"
 #include "engine/model/model_plan.h"
+#include "engine/model_selection/prediction_blocks.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/version.h"
 
@@ -71,17 +74,24 @@ void tell_host_answers(const Context& ctx, const schema::ModelInfo& info) {
   }
 }
 
+// Rows that are asked at once: on the host no more than a block of those that ranks divide.
+std::int64_t tile_of_job(const Context& ctx, const schema::ModelInfo& model, std::int64_t n_rows) {
+  const bool may_be_dealt = ctx.device.info().kind == DeviceKind::kCpu && n_rows >= kLeastDealtPredictions;
+  return may_be_dealt ? std::min(tile_rows(model), prediction_block(n_rows)) : tile_rows(model);
+}
+
 // Asks the model tile by tile; the seconds go into `timings`.
-ModelAnswer ask(const Context& ctx, const schema::Task& task, StoredModel& model, const DatasetRows& rows, std::int64_t n_rows,
-                schema::Timings& timings) {
+ModelAnswer ask(const Context& ctx, const schema::Task& task, StoredModel& model, const DatasetRows& rows,
+                std::int64_t n_rows, std::int64_t tile_size, schema::Timings& timings) {
   Stopwatch watch(ctx);
   double& asking = std::holds_alternative<schema::Predict>(task) ? timings.predict : timings.transform;
-  ModelAnswer answer = answer_in_tiles(ctx, model, n_rows, tile_rows(model.info()), output_of(task), [&](std::int64_t first, std::int64_t count) {
+  const auto load = [&](std::int64_t first, std::int64_t count) {
     asking += watch.lap();
     ModelRows tile = rows.rows(first, count);
     timings.load += watch.lap();
     return tile;
-  });
+  };
+  ModelAnswer answer = dealt_answer(ctx, model, n_rows, tile_size, output_of(task), load);
   asking += watch.lap();
   return answer;
 }
@@ -107,26 +117,34 @@ schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, S
                         .version = kVersion};
   Context run_ctx = ctx;
   run_ctx.emit = [&](schema::EventBody body) {
-    if (const auto* log = std::get_if<schema::LogEvent>(&body); log && log->level == "warning") result.warnings.push_back(log->message);
+    if (const auto* log = std::get_if<schema::LogEvent>(&body); log && log->level == "warning") {
+      if (std::ranges::count(result.warnings, log->message) > 0) return;   // another tile has said it
+      result.warnings.push_back(log->message);
+    }
     if (ctx.emit) ctx.emit(std::move(body));
   };
   result.dtype = model.info().dtype, result.classes = model.info().classes;
   result.targets = model.info().targets;
   result.nSamples = row_count(spec.select, data.meta());
   const bool is_host = device.kind == DeviceKind::kCpu;
-  const MemoryPlan plan = plan_answer({.model = model.info(),
-                                       .n_rows = result.nSamples,
-                                       .output = output_of(spec.task),
-                                       .rows_held_bytes = data.meta().is_sparse() ? bytes_of(result.nSamples, result.nFeatures, 8) : 0,
-                                       .mapped_bytes = is_host ? mapped_size(data.meta(), result.nSamples) : 0,
-                                       .is_host = is_host});
+  const std::int64_t tile = tile_of_job(ctx, model.info(), result.nSamples);
+  const Ranks* const ranks = ranks_of_job();
+  const MemoryPlan plan =
+      plan_answer({.model = model.info(),
+                   .n_rows = result.nSamples,
+                   .output = output_of(spec.task),
+                   .rows_held_bytes = data.meta().is_sparse() ? bytes_of(result.nSamples, result.nFeatures, 8) : 0,
+                   .mapped_bytes = is_host ? mapped_size(data.meta(), result.nSamples) : 0,
+                   .is_host = is_host,
+                   .tile = tile,
+                   .is_dealt = ranks != nullptr});
   require_memory(run_ctx, plan);
   tell_host_answers(run_ctx, model.info());
   const MemoryMeasure measure(run_ctx, plan);
   within_memory(run_ctx, plan, [&] {
     const DatasetRows rows(model.info(), data, result.nSamples);
-    const ModelAnswer answer = ask(run_ctx, spec.task, model, rows, result.nSamples, result.timings);
-    result.artifacts = {write_answer(spec.task, answer, output_dir)};
+    const ModelAnswer answer = ask(run_ctx, spec.task, model, rows, result.nSamples, tile, result.timings);
+    if (!ranks || ranks->is_first()) result.artifacts = {write_answer(spec.task, answer, output_dir)};
   });
   result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,
                                        .predictedBytes = plan.peak_bytes,

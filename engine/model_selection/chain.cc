@@ -10,6 +10,7 @@
 #include "engine/estimators/checks.h"
 #include "engine/estimators/magnitudes.h"
 #include "engine/estimators/resampler.h"
+#include "engine/model_selection/chain_predictions.h"
 #include "engine/model_selection/stopwatch.h"
 #include "schemas/value.h"
 
@@ -31,60 +32,12 @@ bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
   return std::any_of(scorers.begin(), scorers.end(), [need](const Scorer* s) { return s->*need; });
 }
 
-// What a chain predicts for the rows that are scored; host memory.
-struct Predicted {
-  std::vector<std::int32_t> labels;
-  std::vector<double> proba, decision, values;
-};
-
-template <class T>
-Predicted predict(const Context& ctx, const Classifier<T>& classifier, const Samples<T>& X, const std::vector<const Scorer*>& scorers) {
-  Predicted out;
-  const std::int64_t n_classes = classifier.n_classes();
-  if (any(scorers, &Scorer::needs_labels)) out.labels = classifier.predict(ctx, X);
-  const bool wants_decision = any(scorers, &Scorer::needs_decision) && classifier.has_decision();
-  if (wants_decision) {
-    Matrix<double> decision(ctx.memory(), X.n_rows(), n_classes == 2 ? 1 : n_classes);
-    classifier.decision_function(ctx, X, decision.view());
-    out.decision = decision.to_host();
-  }
-  if (any(scorers, &Scorer::needs_proba) || (any(scorers, &Scorer::needs_decision) && !wants_decision)) {
-    Matrix<double> proba(ctx.memory(), X.n_rows(), n_classes);
-    classifier.predict_proba(ctx, X, proba.view());
-    out.proba = proba.to_host();
-  }
-  return out;
-}
-
-template <class T>
-Predicted predict(const Context& ctx, const Estimator<T>& last, const Samples<T>& X, const std::vector<const Scorer*>& scorers) {
-  if (const auto* classifier = dynamic_cast<const Classifier<T>*>(&last)) return predict(ctx, *classifier, X, scorers);
-  if (const auto* regressor = dynamic_cast<const Regressor<T>*>(&last)) return {.values = regressor->predict(ctx, X)};
-  return {.labels = dynamic_cast<const Clusterer<T>&>(last).predict(ctx, X)};
-}
-
-// What the last step says of several target columns.
-struct SaidOfOutputs {
-  std::vector<std::vector<double>> said, proba;   // by column; proba is empty where no scorer reads it
-};
-
-template <class T>
-SaidOfOutputs predict(const Context& ctx, const MultiOutput<T>& last, const Samples<T>& X,
-                      const std::vector<const Scorer*>& scorers) {
-  const auto reads_proba = [](const Scorer* scorer) { return scorer->needs_proba || scorer->needs_decision; };
-  const auto n_proba = std::ranges::count_if(scorers, reads_proba);
-  SaidOfOutputs made;
-  if (n_proba > 0) made.proba = last.predict_proba(ctx, X);
-  if (n_proba < std::ssize(scorers)) made.said = last.predict(ctx, X);
-  return made;
-}
-
 // The scores of several target columns; of each column alone into the rows, where they want them.
-std::vector<double> output_scores(const Context& ctx, const std::vector<TargetOutput>& outputs, const SaidOfOutputs& of,
+std::vector<double> output_scores(const Context& ctx, const std::vector<TargetOutput>& outputs, const Predicted& of,
                                   const std::vector<const Scorer*>& scorers, ScoredRows* rows) {
   const std::vector<std::vector<double>> none(outputs.size());
-  const auto& said = of.said.empty() ? none : of.said;
-  const auto& proba = of.proba.empty() ? none : of.proba;
+  const auto& said = of.outputs.empty() ? none : of.outputs;
+  const auto& proba = of.output_proba.empty() ? none : of.output_proba;
   std::vector<std::vector<std::int32_t>> codes(outputs.size());
   std::vector<Predictions> predictions;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -289,15 +242,14 @@ std::vector<double> Chain<T>::score(const Context& ctx, const Samples<T>& X, con
   ctx.check_stop();
   in_step(last, [&] { current = readable(ctx, current, last); });
   Stopwatch watch(ctx);
-  if (const auto* several = dynamic_cast<const MultiOutput<T>*>(steps_.back().estimator.get())) {
-    const SaidOfOutputs said = predict<T>(ctx, *several, current, scorers);
-    timings_.predict += watch.lap();
-    std::vector<double> scores = output_scores(ctx, y.outputs, said, scorers, rows);
+  const Predicted predicted = predicted_rows<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
+  timings_.predict += watch.lap();
+  if (const Ranks* const ranks = ranks_of_job(); ranks && !ranks->is_first()) return {};
+  if (dynamic_cast<const MultiOutput<T>*>(steps_.back().estimator.get())) {
+    std::vector<double> scores = output_scores(ctx, y.outputs, predicted, scorers, rows);
     timings_.score += watch.lap();
     return scores;
   }
-  const Predicted predicted = predict<T>(ctx, *steps_.back().estimator, current, with_rows(scorers, rows));
-  timings_.predict += watch.lap();
   if (rows) keep(predicted, y, *rows);
   std::vector<double> read;   // by the last step
   if (any(scorers, &Scorer::needs_X)) read = host_values(ctx, current);

@@ -65,10 +65,9 @@ bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop
                     const Runner::Report& report) {
   if (size() == 1) return runner.run(command, std::move(stop), report);
   if (job_is_dealt(command.spec)) return run_with_all(runner, command, std::move(stop), report);
-  if (schema::model_of(command.spec.task)) return runner.run(command, std::move(stop), report);
   const std::string line = fmt::format(
-      "this job runs on one of {} ranks: searches, cross-validations, forests and sums over rows are dealt, other fits are "
-      "not",
+      "this job runs on one of {} ranks: searches, cross-validations, predictions, forests and sums over rows are dealt, "
+      "other fits are not",
       size());
   report({schema::EventReport{command.leaseToken, schema::LogEvent{"warning", line}}});
   return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {
@@ -106,7 +105,7 @@ void RankGroup::help(Runner& runner) {
   const std::stop_token stop = lines_->wait_for_wake();
   const PartedBytes sent = comm_->all_gather({});
   auto command = std::get<schema::RunCommand>(schema::from_binary<schema::WorkerCommand>(sent.part(0)).body);
-  command.modelPath.clear();   // the first rank writes
+  if (!schema::model_of(command.spec.task)) command.modelPath.clear();   // the first rank writes
   command.outputDir.clear();
   Ranks ranks(*comm_);
   std::optional<Error> error;

@@ -40,7 +40,11 @@ SUMS = {
     "ridge": rows("make_regression", {"estimator": "Ridge"}),
     "linear": rows("make_regression", {"estimator": "LinearRegression"}),
     "means": rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 9, "random_state": 1}}),
+    "scores": {**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8),
+               "task": {"fitScore": {"testSize": 0.7, "scoring": ["accuracy", "roc_auc"]}}},
 }
+STORED = {"neighbours": ({**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8), "select": {"rows": 2000}}, "predict_proba"),
+          "components": (rows("make_classification", {"estimator": "PCA", "params": {"n_components": 5}}, n_informative=8), "transform")}
 
 
 @contextlib.contextmanager
@@ -89,6 +93,17 @@ def outcome(server, job):
     return without_times(result), digest
 
 
+def answer(server, fit, output):
+    """The digest of what a stored model says of all rows of its data set."""
+    fitted = server.run({**fit, "device": "cpu"})
+    task = {"transform": {"model": fitted["result"]["model"]}} if output == "transform" else {"predict": {"model": fitted["result"]["model"], "output": output}}
+    done = server.run({"dataset": fit["dataset"], "task": task, "device": server.device})
+    assert done["state"] == "succeeded", done
+    assert "ranks" not in " ".join(done["result"].get("warnings", [])), done
+    (file,) = done["result"]["artifacts"]
+    return hashlib.sha256(server.call("GET", f"/v1/jobs/{done['id']}/artifacts/{file['name']}").body).hexdigest()
+
+
 def needs_mpi(test):
     watched = unittest.skipIf(SANITIZED, "an MPI allocates before a sanitizer does")(test)
     return unittest.skipUnless(HAS_MPI, "no MPI here: libkedge_mpi.so was not built, or there is no mpirun")(watched)
@@ -103,13 +118,17 @@ class Cluster(unittest.TestCase):
         with running("--devices", "cpu") as server:
             server.device = "cpu"
             alone = {name: outcome(server, job) for name, job in jobs.items()}
-        self.assertTrue(all(alone[name][1] for name in ("forest", *SUMS)))
+            answers = {name: answer(server, *stored) for name, stored in STORED.items()}
+        self.assertTrue(all(alone[name][1] for name in ("forest", *SUMS) if name != "scores"))
         for ranks in RANKS:
             with cluster(ranks) as server:
                 server.device = "cluster"
                 for name, job in (jobs if ranks in (1, 2, 4) else SUMS).items():   # folds and trees have been dealt enough by then
                     with self.subTest(ranks=ranks, job=name):
                         self.assertEqual(outcome(server, job), alone[name])
+                for name, stored in STORED.items():
+                    with self.subTest(ranks=ranks, answer=name):
+                        self.assertEqual(answer(server, *stored), answers[name])
 
     def test_is_listed_with_its_ranks(self):
         with cluster(2) as server:
@@ -128,6 +147,17 @@ class Cluster(unittest.TestCase):
         with cluster(3) as server:
             words = {where: server.run({**bad, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
             self.assertEqual(words["cpu"], words["cluster"])
+
+    def test_refuses_rows_of_one_rank_with_the_words_of_one_worker(self):
+        lines = [f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(20000)]
+        fit = {"dataset": {"inline": {"csv": "\n".join(["u,v,y", *lines]), "target": "y"}}, "pipeline": [{"estimator": "LogisticRegression"}], "task": {"fit": {}}}
+        lines[15000] = ",1,a"
+        holes = {"inline": {"csv": "\n".join(["u,v,y", *lines]), "target": "y"}}
+        with cluster(3) as server:
+            model = server.run({**fit, "device": "cpu"})["result"]["model"]
+            words = {where: server.run({"dataset": holes, "task": {"predict": {"model": model}}, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
+            self.assertEqual(words["cpu"], words["cluster"])
+            self.assertIn("NaN", words["cpu"])
 
     def test_cancels_a_job_on_all_ranks(self):
         slow = {**FOREST, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 3000}}], "task": {"crossValidate": {"cv": 5}}}

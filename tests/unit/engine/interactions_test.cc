@@ -328,9 +328,10 @@ TEST(Interactions, OfTooManyNumbersAreRefused) {
               "interactions of 102400 rows are 10342400 numbers, 101 each, at most 8000000 are answered at once");
     EXPECT_EQ(refusal_of(
                   [&] {
-                    answer_in_tiles(ctx, *model, 102400, 32, "interactions", [&](auto first, auto count) {
-                      return DatasetRows(model->info(), builtin("diabetes"), 400).rows(first, count);
-                    });
+                    answer_in_tiles(ctx, *model, {.n_rows = 102400, .end = 102400}, 32, "interactions",
+                                    [&](auto first, auto count) {
+                                      return DatasetRows(model->info(), builtin("diabetes"), 400).rows(first, count);
+                                    });
                   },
                   "rows"),
               "interactions of 102400 rows are 10342400 numbers, 101 each, at most 8000000 are answered at once");

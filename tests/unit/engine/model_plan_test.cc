@@ -65,10 +65,11 @@ TEST_F(AskedModel, SaysTheSameInTilesAsOfAllRowsTogether) {
   for (const char* output : {"predict", "predict_proba"}) {
     const ModelAnswer together = model->answer(ctx_, rows.rows(0, 1000), output);
     std::vector<std::int64_t> asked;
-    const ModelAnswer tiled = answer_in_tiles(ctx_, *model, 1000, 300, output, [&](std::int64_t first, std::int64_t count) {
-      asked.push_back(count);
-      return rows.rows(first, count);
-    });
+    const ModelAnswer tiled = answer_in_tiles(ctx_, *model, {.n_rows = 1000, .end = 1000}, 300, output,
+                                              [&](std::int64_t first, std::int64_t count) {
+                                                asked.push_back(count);
+                                                return rows.rows(first, count);
+                                              });
     EXPECT_EQ(asked, (std::vector<std::int64_t>{300, 300, 300, 100}));
     EXPECT_EQ(encoded_answer(tiled, "text/csv"), encoded_answer(together, "text/csv")) << output;
     EXPECT_EQ(tiled.n_rows, 1000);

@@ -102,6 +102,32 @@ DealtJob sums_job(const char* name, const char* generator, const char* steps, co
           dtype, steps, std::string_view(steps).find("KMeans") != std::string_view::npos ? "fit" : "fitScore")};
 }
 
+// A fit on 6,000 rows and the scores of 18,000, whose predictions ranks divide.
+DealtJob scores_job(const char* name, const char* generator, const char* steps, const char* task = "") {
+  return {
+      name,
+      fmt::format(
+          R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": 24000, "n_features": 12, "random_state": 1}}}}}},
+      "select": {{"dtype": "float32"}}, "pipeline": [{}], "task": {{"fitScore": {{"testSize": 0.75{}}}}}}})",
+          generator, steps, task)};
+}
+
+std::vector<DealtJob> dealt_scores() {
+  constexpr const char *kClasses = "make_classification", *kNumbers = "make_regression";
+  return {
+      scores_job("Neighbours", kClasses, R"({"estimator": "KNeighborsClassifier"})",
+                 R"(, "scoring": ["accuracy", "roc_auc"], "confusionMatrix": true, "curves": true)"),
+      scores_job("NeighboursOfNumbers", kNumbers, R"({"estimator": "KNeighborsRegressor"})"),
+      scores_job("Vectors", kClasses, R"({"estimator": "StandardScaler"}, {"estimator": "SVC"})",
+                 R"(, "scoring": ["roc_auc", "f1"])"),
+      scores_job("Network", kClasses, R"({"estimator": "MLPClassifier", "params": {"max_iter": 2}})"),
+      scores_job("Forest", kClasses, R"({"estimator": "RandomForestClassifier", "params": {"n_estimators": 6}})",
+                 R"(, "scoring": ["neg_log_loss"])"),
+      scores_job("Line", kNumbers, R"({"estimator": "PolynomialFeatures"}, {"estimator": "Ridge"})"),
+      scores_job("Boosting", kNumbers, R"({"estimator": "HistGradientBoostingRegressor", "params": {"max_iter": 5}})"),
+  };
+}
+
 std::vector<DealtJob> dealt_sums() {
   constexpr const char *kClasses = "make_classification", *kNumbers = "make_regression", *kBlobs = "make_blobs";
   return {
@@ -196,8 +222,9 @@ TEST_P(PipelineOnRanks, GivesTheResultOfOneProcess) {
 }
 
 class SumsOnRanks : public testing::TestWithParam<DealtJob> {};
-INSTANTIATE_TEST_SUITE_P(Jobs, SumsOnRanks, testing::ValuesIn(dealt_sums()),
-                         [](const auto& info) { return info.param.name; });
+constexpr auto kName = [](const auto& info) { return info.param.name; };
+INSTANTIATE_TEST_SUITE_P(Jobs, SumsOnRanks, testing::ValuesIn(dealt_sums()), kName);
+INSTANTIATE_TEST_SUITE_P(Scores, SumsOnRanks, testing::ValuesIn(dealt_scores()), kName);
 
 TEST_P(SumsOnRanks, GiveTheResultOfOneProcess) {
   const JobSpec spec = spec_from(GetParam().spec);
@@ -221,7 +248,22 @@ TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
   for (const std::string& message : run_on_ranks(spec, 3)) EXPECT_EQ(message, alone);
 }
 
-TEST(DealtJobs, AreSearchesValidationsForestsAndSums) {
+// A row of the test part that one rank cannot predict.
+TEST(PipelineOnRanksErrors, OfPredictionsAreThoseOfOneProcess) {
+  const JobSpec spec = spec_from(scores_job("", "make_classification", R"({"estimator": "StandardScaler"},
+    {"estimator": "RadiusNeighborsClassifier", "params": {"radius": 0.001}})")
+                                     .spec);
+  std::string alone;
+  try {
+    run_alone(spec);
+  } catch (const schema::Error& error) {
+    alone = error.message;
+  }
+  EXPECT_THAT(alone, HasSubstr("RadiusNeighborsClassifier"));
+  for (const std::string& message : run_on_ranks(spec, 3)) EXPECT_EQ(message, alone);
+}
+
+TEST(DealtJobs, AreSearchesValidationsPredictionsForestsAndSums) {
   const auto with = [](const char* estimator, const char* task) {
     return spec_from(fmt::format(
         R"({{"dataset": {{"builtin": "iris"}}, "pipeline": [{{"estimator": "{}"}}], "task": {{"{}": {{}}}}}})",
@@ -231,6 +273,7 @@ TEST(DealtJobs, AreSearchesValidationsForestsAndSums) {
   EXPECT_TRUE(job_is_dealt(with("RandomForestClassifier", "fit")));
   EXPECT_TRUE(job_is_dealt(with("ExtraTreesRegressor", "fitScore")));
   EXPECT_TRUE(job_is_dealt(with("Ridge", "fit")));
+  EXPECT_TRUE(job_is_dealt(with("KNeighborsClassifier", "fitScore")));
   EXPECT_FALSE(job_is_dealt(with("KNeighborsClassifier", "fit")));
   EXPECT_FALSE(job_is_dealt(with("DecisionTreeClassifier", "fit")));
 }

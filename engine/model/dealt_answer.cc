@@ -1,0 +1,65 @@
+// Tiles of rows by rank, and the answers put together on the first.
+#include "engine/model/dealt_answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/model_selection/dealt_lines.h"
+#include "engine/model_selection/prediction_blocks.h"
+
+namespace kedge::engine {
+namespace {
+
+void write(const ModelAnswer& answer, ByteWriter& out) {
+  out.number(answer.n_rows), out.number(answer.n_cols);
+  out.number(answer.is_vector), out.number(answer.is_float32), out.number(answer.is_whole);
+  out.numbers(answer.numbers);
+  for (const std::vector<std::string>* texts : {&answer.texts, &answer.columns}) {
+    out.number<std::uint64_t>(texts->size());
+    for (const std::string& text : *texts) out.text(text);
+  }
+}
+
+ModelAnswer read(ByteReader& in) {
+  ModelAnswer answer;
+  answer.n_rows = in.number<std::int64_t>(), answer.n_cols = in.number<std::int64_t>();
+  answer.is_vector = in.number<bool>(), answer.is_float32 = in.number<bool>(), answer.is_whole = in.number<bool>();
+  answer.numbers = in.numbers<double>();
+  for (std::vector<std::string>* texts : {&answer.texts, &answer.columns})
+    for (auto count = in.number<std::uint64_t>(); count > 0; --count) texts->push_back(in.text());
+  return answer;
+}
+
+}   // namespace
+
+ModelAnswer dealt_answer(const Context& ctx, StoredModel& model, std::int64_t n_rows, std::int64_t tile,
+                         std::string_view output, const RowsOf& rows) {
+  Ranks* const ranks = ranks_of_job();
+  const std::int64_t tiles = (n_rows + tile - 1) / tile;
+  if (!ranks) return answer_in_tiles(ctx, model, {.n_rows = n_rows, .end = n_rows}, tile, output, rows);
+  if (tiles == 1) {
+    if (!ranks->is_first()) return {};
+    const RanksScope alone(nullptr);
+    return answer_in_tiles(ctx, model, {.n_rows = n_rows, .end = n_rows}, tile, output, rows);
+  }
+  const PartedBytes shares = ranks->share([&] {
+    const OwnBlocks own = own_blocks(*ranks, tiles);
+    const AskedRows asked{.n_rows = n_rows, .begin = own.begin * tile, .end = std::min(n_rows, own.end * tile)};
+    KeptLines lines(ctx);
+    ModelAnswer answer;
+    if (own.end > own.begin) answer = answer_in_tiles(lines.context(), model, asked, tile, output, rows);
+    ByteWriter out;
+    lines.write(out);
+    write(answer, out);
+    return out.take();
+  });
+  ModelAnswer all;
+  for (int from = 0; from < shares.size() && ranks->is_first(); ++from) {
+    ByteReader in(shares.part(from));
+    tell_lines(ctx, in);
+    append_answer(read(in), n_rows, all);
+  }
+  return all;
+}
+
+}   // namespace kedge::engine

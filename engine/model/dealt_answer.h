@@ -1,0 +1,16 @@
+// Answers of a stored model that the ranks of a job divide.
+#pragma once
+
+#include <string_view>
+
+#include "engine/model/model_plan.h"
+
+namespace kedge::engine {
+
+// As answer_in_tiles(), with consecutive tiles for each rank of the job, so that the bits do not depend on the number
+// of ranks. The first rank gets the answer for all rows, the others none. Without ranks it is answer_in_tiles().
+// Errors: the one of the first row that has one, on every rank.
+ModelAnswer dealt_answer(const Context& ctx, StoredModel& model, std::int64_t n_rows, std::int64_t tile,
+                         std::string_view output, const RowsOf& rows);
+
+}   // namespace kedge::engine
