@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/comm/bytes.h"
+#include "engine/comm/ranks.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/class_moments.h"
@@ -19,6 +21,7 @@ namespace {
 using P = DiscreteBayesParams;
 using enum BayesKind;
 constexpr std::int64_t kBlockRows = 4096;  // gathered and encoded rows stay in the cache
+constexpr std::int64_t kLeastDealtBlocks = 4;   // fewer are every rank's own
 constexpr double kLeastAlpha = 1e-10;
 constexpr double kImpossible = -1e30;  // stands for log 0 in scores: finite, so that 0 times it is 0
 constexpr double kImpossibleBit =
@@ -227,23 +230,43 @@ void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Targ
   const DevicePositions positions(ctx, present_, y);
   const VectorView<const double> weights = y.device_weights(ctx);
   feature_count_.assign(static_cast<std::size_t>(k * width_), 0.0);
-  const auto add = [&](MatrixView<const T> block, VectorView<const std::int32_t> rows, std::int64_t first,
-                       std::int64_t size) {
-    const ClassMoments found = fetch_class_moments(ctx, block, rows, positions.view().slice(first, size),
-                                                   weights.empty() ? weights : weights.slice(first, size), k);
+  // What the rows of a block count.
+  const auto counted = [&](MatrixView<const T> block, VectorView<const std::int32_t> rows, std::int64_t first,
+                           std::int64_t size) {
+    ClassMoments found = fetch_class_moments(ctx, block, rows, positions.view().slice(first, size),
+                                             weights.empty() ? weights : weights.slice(first, size), k);
     for (std::size_t e = 0; e < found.mean.size(); ++e) {
       const double of_class = found.count[e / static_cast<std::size_t>(width_)];
-      if (of_class > 0) feature_count_[e] += of_class * found.mean[e];
+      found.mean[e] = of_class > 0 ? of_class * found.mean[e] : 0.0;
     }
+    return std::move(found.mean);
+  };
+  const auto add = [&](const std::vector<double>& counts) {
+    for (std::size_t e = 0; e < counts.size(); ++e) feature_count_[e] += counts[e];
   };
   const Samples<T> rows = prepared(X);
-  if ((K == kMultinomial || K == kComplement) && !X.is_affine()) return add(std::as_const(X.table->X).view(), X.row_view(), 0, n);
+  if ((K == kMultinomial || K == kComplement) && !X.is_affine())
+    return add(counted(std::as_const(X.table->X).view(), X.row_view(), 0, n));
   Matrix<T> values, encoding;
-  for (std::int64_t first = 0; first < n; first += kBlockRows) {
-    ctx.check_stop();
-    const std::int64_t size = std::min(kBlockRows, n - first);
-    add(encoded(ctx, rows, first, size, values, encoding), {}, first, size);
-  }
+  const auto each_block = [&](std::int64_t begin, std::int64_t end, const auto& take) {
+    for (std::int64_t first = begin * kBlockRows; first < std::min(n, end * kBlockRows); first += kBlockRows) {
+      ctx.check_stop();
+      const std::int64_t size = std::min(kBlockRows, n - first);
+      take(counted(encoded(ctx, rows, first, size, values, encoding), {}, first, size));
+    }
+  };
+  const std::int64_t n_blocks = (n + kBlockRows - 1) / kBlockRows;
+  Ranks* const ranks = n_blocks >= kLeastDealtBlocks ? ranks_of_row_sums() : nullptr;
+  if (!ranks) return each_block(0, n_blocks, add);
+  const PartedBytes shares = ranks->share([&] {   // a table for each block, so that all ranks add in one order
+    const std::int64_t rank = ranks->rank(), size = ranks->size();
+    ByteWriter out;
+    each_block(n_blocks * rank / size, n_blocks * (rank + 1) / size,
+               [&](const std::vector<double>& counts) { out.numbers(counts); });
+    return out.take();
+  });
+  for (int from = 0; from < shares.size(); ++from)
+    for (ByteReader in(shares.part(from)); !in.at_end();) add(in.numbers<double>());
 }
 
 template <class T, BayesKind K>

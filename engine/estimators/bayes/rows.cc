@@ -8,10 +8,10 @@ namespace kedge::engine {
 
 void add_bayes(Rows& rows) {
   add<GaussianNB>(rows, memory::bayes, {2, 4}, {.dealt = DealtFit::kRowSums});
-  add<MultinomialNB>(rows, memory::bayes, {4, 4});
-  add<ComplementNB>(rows, memory::bayes, {4, 4});
-  add<BernoulliNB>(rows, memory::bayes, {2, 4});
-  add<CategoricalNB>(rows, memory::category_bayes, {6, 8});
+  add<MultinomialNB>(rows, memory::bayes, {4, 4}, {.dealt = DealtFit::kRowSums});
+  add<ComplementNB>(rows, memory::bayes, {4, 4}, {.dealt = DealtFit::kRowSums});
+  add<BernoulliNB>(rows, memory::bayes, {2, 4}, {.dealt = DealtFit::kRowSums});
+  add<CategoricalNB>(rows, memory::category_bayes, {6, 8}, {.dealt = DealtFit::kRowSums});
 }
 
 }  // namespace kedge::engine

@@ -9,7 +9,8 @@ namespace kedge::engine {
 constexpr const char* kClassRows = "the lists of the rows of each class";
 
 void add_discriminant(Rows& rows) {
-  add<LinearDiscriminantAnalysis>(rows, memory::linear_discriminant, {13, 5}, {.host_part = kClassRows});
+  add<LinearDiscriminantAnalysis>(rows, memory::linear_discriminant, {13, 5},
+                                  {.host_part = kClassRows, .dealt = DealtFit::kRowSums});
   add<QuadraticDiscriminantAnalysis>(rows, memory::quadratic_discriminant, {14, 10},
                                      {.host_part = "the lists of the rows of each class, and the scores"});
 }

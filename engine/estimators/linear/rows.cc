@@ -46,8 +46,8 @@ void add_linear(Rows& rows) {
   add_line<RidgeClassifier>(rows, memory::ridge, {4, 2}, {.dealt = DealtFit::kRowSums});
   add_line<RidgeClassifierCV>(rows, memory::ridge_classifier_cv, {12, 2},
                               {.host_part = "the scores, with cv, scoring or store_cv_results"});
-  add_line<Lasso>(rows, memory::coordinate_descent, {5, 1});
-  add_line<ElasticNet>(rows, memory::coordinate_descent, {5, 1});
+  add_line<Lasso>(rows, memory::coordinate_descent, {5, 1}, {.dealt = DealtFit::kRowSums});
+  add_line<ElasticNet>(rows, memory::coordinate_descent, {5, 1}, {.dealt = DealtFit::kRowSums});
   add_line<LassoCV>(rows, memory::coordinate_descent_cv, {16, 1});
   add_line<ElasticNetCV>(rows, memory::coordinate_descent_cv, {16, 1});
   add_line<LogisticRegression>(rows, memory::logistic, {55, 3, 9}, {.dealt = DealtFit::kRowSums});
