@@ -40,6 +40,8 @@ SUMS = {
     "ridge": rows("make_regression", {"estimator": "Ridge"}),
     "linear": rows("make_regression", {"estimator": "LinearRegression"}),
     "means": rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 9, "random_state": 1}}),
+    "lasso": rows("make_regression", {"estimator": "Lasso"}),
+    "counts": rows("make_classification", {"estimator": "BernoulliNB"}, n_informative=8),
     "scores": {**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8),
                "task": {"fitScore": {"testSize": 0.7, "scoring": ["accuracy", "roc_auc"]}}},
 }
