@@ -24,12 +24,8 @@ using schema::ErrorCode;
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::chrono::seconds kLongCall{120}, kConnectTimeout{10};
-constexpr std::chrono::milliseconds kLongestWait{1000};   // for curl's own timers; a stop ends a wait
+constexpr std::chrono::milliseconds kLongestWait{1000};   // for curl's own timers and for silence; a stop ends a wait
 
-// A transfer without a byte for so long is broken.
-void refuse_silence(transfer::Handle& handle) {
-  handle.set_lowest_speed(1, std::chrono::seconds(45));
-}
 
 const schema::Value* member(const schema::ValueMap& map, std::string_view key) {
   for (const auto& [name, value] : map)
@@ -120,7 +116,7 @@ struct Transport::Impl {
     prepare(handle, call.path);
     handle.set(CURLOPT_CUSTOMREQUEST, call.method);
     handle.set(CURLOPT_TIMEOUT, static_cast<long>(call.timeout.count()));
-    if (call.take) refuse_silence(handle);
+    if (call.take) handle.set_lowest_speed(1, std::chrono::duration_cast<std::chrono::seconds>(kSilence));
     set_body(call);
     Answer answer;
     handle.on_header([&answer](std::string_view line) { note_offset(line, answer.reply); });
@@ -317,18 +313,24 @@ struct Transport::Stream::Impl {
   transfer::Loop loop;
   std::stop_token stop;
   std::string buffer;   // received, not yet handed out
+  // Not by curl, which counts bytes a second: a quiet stream's heartbeats are fewer than one.
+  std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();
+  std::chrono::milliseconds silence{};
   bool done = false;
 };
 
-Transport::Stream::Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop)
+Transport::Stream::Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop,
+                          std::chrono::milliseconds silence)
     : impl_(std::make_unique<Impl>()) {
-  impl_->stop = std::move(stop);
+  impl_->stop = std::move(stop), impl_->silence = silence;
   transfer::Handle& handle = impl_->handle;
   handle.add_header("Accept: text/event-stream");
   if (!last_event_id.empty()) handle.add_header("Last-Event-ID: " + std::string(last_event_id));
   transport.impl_->prepare(handle, path);
-  refuse_silence(handle);
-  handle.on_body([&buffer = impl_->buffer](std::string_view data) { buffer.append(data); });
+  handle.on_body([own = impl_.get()](std::string_view data) {
+    own->buffer.append(data);
+    own->heard = std::chrono::steady_clock::now();
+  });
   impl_->loop.begin(handle);
 }
 Transport::Stream::~Stream() = default;
@@ -341,7 +343,9 @@ std::optional<std::string> Transport::Stream::read() {
     if (status < 400 && !impl_->buffer.empty()) return std::exchange(impl_->buffer, {});
     if (impl_->done) break;
     impl_->done = impl_->loop.step().has_value();
-    if (!impl_->done && impl_->buffer.empty()) impl_->loop.wait(kLongestWait);
+    if (impl_->done || !impl_->buffer.empty()) continue;
+    if (std::chrono::steady_clock::now() - impl_->heard > impl_->silence) break;
+    impl_->loop.wait(kLongestWait);
   }
   if (status >= 400) throw problem(status, impl_->buffer);
   return std::nullopt;

@@ -60,10 +60,12 @@ class Transport {
   const std::string& url() const;
 
   // The bytes of a text/event-stream as they arrive. read() blocks; nullopt at the end of the answer or when the connection broke
-  // or was silent for 45 s (the server sends a comment every 15 s), or a stop.
+  // or was silent for so long (the server sends a comment every 15 s), or a stop.
+  static constexpr std::chrono::milliseconds kSilence{45'000};
   class Stream {
    public:
-    Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop = {});
+    Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop = {},
+           std::chrono::milliseconds silence = kSilence);
     ~Stream();
     std::optional<std::string> read();
 
