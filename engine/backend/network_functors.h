@@ -150,9 +150,8 @@ KEDGE_HD T rmsprop_step(const StepConstants<T>& c, T g, T& v) {
 
 // 0 with probability `rate`, otherwise 1 / (1 - rate): the factor of a cell.
 KEDGE_HD inline double kept_share(double rate, std::uint64_t seed, std::uint64_t stream, std::uint64_t cell) {
-  const PhiloxBlock block = philox(seed, stream, cell);
-  const std::uint64_t bits = (std::uint64_t{block.word[0]} << 32) | block.word[1];
-  return static_cast<double>(bits >> 11) * 0x1.0p-53 < rate ? 0 : 1 / (1 - rate);
+  const PhiloxBlock block = philox(seed, stream, cell / 4);
+  return block.word[cell % 4] * 0x1.0p-32 < rate ? 0 : 1 / (1 - rate);
 }
 
 // What brings a gradient of this sum of squares to a norm of at most `most`; as torch, with 1e-6 against a norm of 0.

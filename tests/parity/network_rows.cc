@@ -205,8 +205,8 @@ void check_drop(Probe<T>& probe) {   // the same cells at each call, about as ma
   Table expected(n, k);
   std::int64_t dropped = 0;
   for (std::int64_t cell = 0; cell < n * k; ++cell) {
-    const engine::PhiloxBlock block = engine::philox(5, 77, static_cast<std::uint64_t>(cell));
-    const bool is_dropped = block.word[0] < 0x40000000u;
+    const engine::PhiloxBlock block = engine::philox(5, 77, static_cast<std::uint64_t>(cell / 4));
+    const bool is_dropped = block.word[cell % 4] < 0x40000000u;
     expected.values[static_cast<std::size_t>(cell)] = is_dropped ? 0 : 1 / 0.75;
     dropped += is_dropped;
   }

@@ -53,10 +53,12 @@ void for_tiles(std::int64_t n, std::int64_t tile_size, std::int64_t cost_ns, Bod
 
 inline constexpr std::int64_t kLongRowNs = 1000;   // a tile of such rows is looked into between rows
 
-// body(i) for every row i < n, in about row_ns each, on all threads if that pays.
+// body(i) for every row i < n, in about row_ns each, on all threads if that pays. Rows do not depend on each other, so
+// a batch of a network, which is one tile of others, has some.
 template <class Body>
 void for_rows(std::int64_t n, std::int64_t row_ns, Body&& body) {
-  for_tiles(n, kRowTile, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  const std::int64_t tile_size = std::clamp<std::int64_t>(n / 16, 1, kRowTile);
+  for_tiles(n, tile_size, n * row_ns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       if (row_ns >= kLongRowNs) check_job_stop();
       body(i);

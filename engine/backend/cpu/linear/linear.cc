@@ -41,11 +41,24 @@ struct Tile {
   std::int64_t row, rows, col, cols;
 };
 
-std::vector<Tile> tiles_of_result(std::int64_t rows, std::int64_t cols, bool lower) {
+// Of a result that is no larger, such as a network's batch, the longer side is halved until there are some tiles for
+// the threads; BLAS copies the other side's operand once for each. Products for one thread stay whole.
+void make_smaller(std::int64_t rows, std::int64_t cols, std::int64_t& tile_rows, std::int64_t& tile_cols) {
+  constexpr std::int64_t kFewest = 4, kLeast = 128;
+  tile_rows = std::min(tile_rows, rows), tile_cols = std::min(tile_cols, cols);
+  while (tiles_of(rows, tile_rows) * tiles_of(cols, tile_cols) < kFewest && std::max(tile_rows, tile_cols) > kLeast) {
+    std::int64_t& longer = tile_rows > tile_cols ? tile_rows : tile_cols;
+    longer = tiles_of(tiles_of(longer, 2), kTileStep) * kTileStep;
+  }
+}
+
+std::vector<Tile> tiles_of_result(std::int64_t rows, std::int64_t cols, bool lower, bool is_short) {
   std::vector<Tile> tiles;
-  if (rows == 0) return tiles;
+  if (rows == 0 || cols == 0) return tiles;
   const std::int64_t even = tiles_of(tiles_of(rows, tiles_of(rows, kTriangleTile)), kTileStep) * kTileStep;
-  const std::int64_t tile_rows = lower ? even : kTileRows, tile_cols = lower ? even : kTileCols;   // square: least above the diagonal
+  std::int64_t tile_rows = lower ? even : kTileRows,
+               tile_cols = lower ? even : kTileCols;   // square: least above the diagonal
+  if (!lower && !is_short) make_smaller(rows, cols, tile_rows, tile_cols);
   for (std::int64_t i = 0; i < rows; i += tile_rows) {
     for (std::int64_t j = 0; j < cols; j += tile_cols) {
       if (lower && j >= i + tile_rows) continue;
@@ -151,7 +164,7 @@ bool gram_thin(MatrixView<const T> A, MatrixView<T> C) {
 template <class T>
 void multiply(const Product<T>& p) {
   if (multiply_thin(p)) return;
-  const auto tiles = tiles_of_result(p.C.rows, p.C.cols, p.lower);
+  const auto tiles = tiles_of_result(p.C.rows, p.C.cols, p.lower, p.cost_ns() < kSerialNs);
   if (tiles.empty()) return;
   p.depth() <= kDepth ? short_product(p, tiles) : long_product(p, tiles);
 }
