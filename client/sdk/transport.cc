@@ -26,7 +26,6 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::chrono::seconds kLongCall{120}, kConnectTimeout{10};
 constexpr std::chrono::milliseconds kLongestWait{1000};   // for curl's own timers and for silence; a stop ends a wait
 
-
 const schema::Value* member(const schema::ValueMap& map, std::string_view key) {
   for (const auto& [name, value] : map)
     if (name == key) return &value;
@@ -319,8 +318,8 @@ struct Transport::Stream::Impl {
   bool done = false;
 };
 
-Transport::Stream::Stream(const Transport& transport, std::string_view path, std::string_view last_event_id, std::stop_token stop,
-                          std::chrono::milliseconds silence)
+Transport::Stream::Stream(const Transport& transport, std::string_view path, std::string_view last_event_id,
+                          std::stop_token stop, std::chrono::milliseconds silence)
     : impl_(std::make_unique<Impl>()) {
   impl_->stop = std::move(stop), impl_->silence = silence;
   transfer::Handle& handle = impl_->handle;

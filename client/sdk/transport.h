@@ -59,8 +59,8 @@ class Transport {
 
   const std::string& url() const;
 
-  // The bytes of a text/event-stream as they arrive. read() blocks; nullopt at the end of the answer or when the connection broke
-  // or was silent for so long (the server sends a comment every 15 s), or a stop.
+  // The bytes of a text/event-stream as they arrive. read() blocks; nullopt at the end of the answer or when the
+  // connection broke or was silent for so long (the server sends a comment every 15 s), or a stop.
   static constexpr std::chrono::milliseconds kSilence{45'000};
   class Stream {
    public:

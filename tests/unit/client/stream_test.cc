@@ -21,7 +21,8 @@ using namespace std::chrono_literals;
 // Answers one request with a stream of comments, `pause` after each other, and then says nothing, until it goes.
 class QuietServer {
  public:
-  QuietServer(int comments, std::chrono::milliseconds pause) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  QuietServer(int comments, std::chrono::milliseconds pause)
+      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
     EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
@@ -43,7 +44,9 @@ class QuietServer {
     const int peer = ::accept(listener_, nullptr, nullptr);
     std::array<char, 4096> request;
     (void)::recv(peer, request.data(), request.size(), 0);
-    constexpr std::string_view kHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n", kComment = ":\n\n";
+    constexpr std::string_view kHead =
+                                   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
+                               kComment = ":\n\n";
     (void)::send(peer, kHead.data(), kHead.size(), MSG_NOSIGNAL);
     for (int i = 0; i < comments && !stop.stop_requested(); ++i) {
       (void)::send(peer, kComment.data(), kComment.size(), MSG_NOSIGNAL);
