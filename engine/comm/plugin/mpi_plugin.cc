@@ -103,11 +103,14 @@ int meet_before(std::int64_t bytes, MpiMessage* message) {
 }
 
 // A worker gives up the system call by which MPI copies from another process's memory, so MPI must not choose it: Open
-// MPI 4 and 5, and UCX under either MPI. What the user has set stays.
+// MPI 4 and 5, and UCX under either MPI. What the user has set stays. Ranks of MPICH on one host need no network then;
+// UCX 1.13 would take TCP beside shared memory, and hangs now and then.
 void leave_out_copies() {
+  const char *const here = std::getenv("MPI_LOCALNRANKS"), *const all = std::getenv("PMI_SIZE");   // of MPICH's launcher
+  const bool is_one_host = here && all && std::strcmp(here, all) == 0;
   ::setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   ::setenv("OMPI_MCA_smsc", "^cma", 0);
-  ::setenv("UCX_TLS", "^cma", 0);
+  ::setenv("UCX_TLS", is_one_host ? "posix,sysv,self" : "^cma", 0);
 }
 
 int open(MpiMessage* message) {
