@@ -84,7 +84,7 @@ std::vector<Need> needs() {
       {"PolynomialCountSketch", kClasses, {{"n_components", 20}, {"random_state", 0}}},
       {"GaussianMixture", kClasses, {{"n_components", 3}, {"random_state", 0}}, kStopped64, kStopped32},
       {"BayesianGaussianMixture", kClasses, {{"n_components", 3}, {"random_state", 0}}, kStopped64, kStopped32},
-      {"SVC", kClasses, {}, kGap64, kStopped32},
+      {"SVC", kClasses, {{"tol", 1e-6}}, kGap64, kStopped32},
       {"NuSVC", kClasses, {}, kGap64, kStopped32},
       {"SVR", kValues, {}, kGap64, kStopped32},
       {"NuSVR", kValues, {{"tol", 1e-6}}, kGap64, kStopped32},
