@@ -99,7 +99,8 @@ image_arrow() {
 test_packages=(mpich libmpich-dev slurmctld slurmd slurm-client munge)   # ranks are tried under MPICH and srun, too; without these those tests are left out
 
 run_tests() {
-  install_packages "${packages[@]}" "${test_packages[@]}"
+  install_packages "${packages[@]}"
+  (install_packages "${test_packages[@]}") || say "MPICH and Slurm cannot be had: their tests are left out"
   build dev
   say "running the tests"
   local tests=(ctest --test-dir build/dev --output-on-failure --timeout 900)
