@@ -9,9 +9,9 @@
 
 namespace kedge::schema {
 
-// The integer that `value` is: 3, and 3.0 or 3e0 too, which JSON Schema (draft 2020-12, 6.1.1) holds to be the same.
-// Unset for all else, and for a number with a point or an exponent beyond 2^53, which no longer says which integer was
-// meant.
+// The integer that `value` is: 3, and also 3.0 or 3e0, which are the same to JSON Schema (draft 2020-12, 6.1.1). It is
+// not set for other values, nor for a number with a point or an exponent whose magnitude is above 2^53: several
+// integers round to that one.
 inline std::optional<std::int64_t> whole_number(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return *whole;
   const auto* number = std::get_if<double>(&value.data);

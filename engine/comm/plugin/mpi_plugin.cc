@@ -106,7 +106,8 @@ int meet_before(std::int64_t bytes, MpiMessage* message) {
 // MPI 4 and 5, and UCX under either MPI. What the user has set stays. Ranks of MPICH on one host need no network then;
 // UCX 1.13 would take TCP beside shared memory, and hangs now and then.
 void leave_out_copies() {
-  const char *const here = std::getenv("MPI_LOCALNRANKS"), *const all = std::getenv("PMI_SIZE");   // of MPICH's launcher
+  const char* const here = std::getenv("MPI_LOCALNRANKS");   // both are of MPICH's launcher
+  const char* const all = std::getenv("PMI_SIZE");
   const bool is_one_host = here && all && std::strcmp(here, all) == 0;
   ::setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   ::setenv("OMPI_MCA_smsc", "^cma", 0);

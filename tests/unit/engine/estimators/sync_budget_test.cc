@@ -132,7 +132,7 @@ TEST(SyncBudget, AnswersThatTheHostComputesAreNamed) {
   }
 }
 
-// A name that no estimator has would tell nobody.
+// Each name must be that of an estimator, or its warning would never be given.
 TEST(SyncBudget, HostAnswersAreThoseOfEstimators) {
   for (const std::string_view name : estimators_with_host_answers()) EXPECT_NE(find_estimator(name), nullptr) << name;
 }
