@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.kernel_ridge import KernelRidge  # noqa: E402
 from sklearn.linear_model import (ElasticNet, Lars, Lasso, LassoLars, LinearRegression, OrthogonalMatchingPursuit, Ridge, RidgeClassifier,  # noqa: E402
                                   RidgeCV)
+from sklearn.metrics import hamming_loss, make_scorer  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate  # noqa: E402
 from sklearn.neural_network import MLPRegressor  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -115,7 +116,7 @@ class ByColumn(WithServer):
     def test_cross_validation_scores_as_here(self):
         for model, y, scoring in ((make_pipeline(StandardScaler(), Ridge()), self.values, SCORES), (Ridge(), self.values[:, :1], SCORES),
                                   (LinearRegression(), self.values, None), (KernelRidge(), self.values, None),
-                                  (make_pipeline(StandardScaler(), RidgeClassifier()), self.indicator, None), (RidgeClassifier(), self.indicator, "accuracy")):
+                                  (make_pipeline(StandardScaler(), RidgeClassifier()), self.indicator, None), (RidgeClassifier(), self.indicator, "accuracy"), (RidgeClassifier(), self.indicator, "f1_macro")):
             with self.subTest(str(model), scoring=scoring):
                 mine = self.as_jobs(1, "cross_validate", model, self.rows, y, cv=3, scoring=scoring, return_train_score=True)
                 theirs = cross_validate(model, self.rows, y, cv=3, scoring=scoring, return_train_score=True)
@@ -136,7 +137,7 @@ class ByColumn(WithServer):
         zeros = self.indicator.copy()
         zeros[:, 2] = 0
         for function, model, y, more in ((cross_val_predict, Ridge(), self.values, {}), (cross_validate, Ridge(alpha=np.array([1, 2, 3])), self.values, {}),
-                                         (cross_validate, RidgeClassifier(), self.indicator, {"scoring": "f1_macro"}), (cross_validate, RidgeClassifier(), zeros, {})):
+                                         (cross_validate, RidgeClassifier(), self.indicator, {"scoring": make_scorer(hamming_loss)}), (cross_validate, RidgeClassifier(), zeros, {})):
             with self.subTest(function.__name__, model=str(model)):
                 kedge.sklearn.patch(self.session, policy="always", fallback="raise")
                 try:
