@@ -49,15 +49,23 @@ int connect_socket(const std::string& path, const std::string& token) {
   return fd;
 }
 
+// What a job reads: its data, and the stored model that it asks. A model that it makes is written by the first rank.
+std::vector<std::string*> files_of(schema::RunCommand& command) {
+  std::vector<std::string*> files{&command.dataPath};
+  if (schema::model_of(command.spec.task)) files.push_back(&command.modelPath);
+  return files;
+}
+
 }   // namespace
 
 RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds deadline) {
   const GroupDeadline watch(deadline, "the ranks did not all come together");
   comm_ = open_mpi(plugin);
   const RankIdentity own = identity_of_this_rank(comm_->library());
-  const std::vector<RankIdentity> ranks = gather_identities(*comm_, own);
+  std::vector<RankIdentity> ranks = gather_identities(*comm_, own);
   if (const auto why = difference(ranks)) throw Error(ErrorCode::kDeviceUnavailable, *why);
   divide_cores(ranks, own);
+  files_.emplace(*comm_, std::move(ranks));
   lines_ = new RankLines(*comm_, own.place, kSilence);
 }
 
@@ -81,11 +89,14 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
                              const Runner::Report& report) {
   lines_->wake();
   comm_->all_gather(schema::to_binary(schema::WorkerCommand{command}));
+  schema::RunCommand sent = command;
+  std::optional<Error> error = files_->bring(files_of(sent), stop, [&](std::string line) {
+    report({schema::EventReport{command.leaseToken, schema::LogEvent{"info", std::move(line)}}});
+  });
   Ranks ranks(*comm_);
   std::optional<schema::WorkerReport> last;
-  std::optional<Error> error;
   bool is_well = true;
-  {
+  if (!error) {
     const std::stop_callback cancel_all(stop, [this] { lines_->cancel(); });
     const RanksScope scope(&ranks);
     is_well = runner.run(command, stop, [&](schema::WorkerReport said) {
@@ -107,6 +118,7 @@ void RankGroup::help(Runner& runner) {
   auto command = std::get<schema::RunCommand>(schema::from_binary<schema::WorkerCommand>(sent.part(0)).body);
   if (!schema::model_of(command.spec.task)) command.modelPath.clear();   // the first rank writes
   command.outputDir.clear();
+  if (files_->bring(files_of(command), stop, {})) return;   // the first rank reports it
   Ranks ranks(*comm_);
   std::optional<Error> error;
   {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "engine/comm/mpi.h"
 #include "engine/worker/log.h"
+#include "engine/worker/rank_files.h"
 #include "engine/worker/rank_identity.h"
 #include "engine/worker/rank_lines.h"
 #include "engine/worker/runner.h"
@@ -39,6 +41,7 @@ class RankGroup {
                     const Runner::Report& report);
 
   std::unique_ptr<MpiComm> comm_;
+  std::optional<RankFiles> files_;
   RankLines* lines_ = nullptr;   // ends with the process
 };
 

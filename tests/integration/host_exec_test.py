@@ -298,6 +298,39 @@ class TwoHosts(Case):
         report = json.loads(out)
         self.assertEqual((report["well"], [rank["host"] for rank in report["ranks"]]), (True, ["kedge-n1"] * 2 + ["kedge-n2"] * 2), err)
 
+    def test_data_go_to_a_host_that_has_none(self):
+        """The second host sees an empty folder where the first has its data."""
+        data = self.folder / "data"
+        data.mkdir()
+        hidden = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs none "{data}" && exec "$@"', "sh"]
+        self.agent(inside=[*self.hosts.inside(1), *hidden], listen=f"{NETWORKS[1]}:5335")
+        url = "http://127.0.0.1:15335"
+        server = subprocess.Popen([*self.hosts.inside(0), BIN / "kedged", "--config", self.settings, "--data-dir", data / "state", "--listen", url[7:],
+                                   "--devices", "cpu"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait, 60)
+        self.addCleanup(server.terminate)
+
+        def said(*arguments):
+            done = subprocess.run([*self.hosts.inside(0), BIN / "kedge", "--url", url, "--json", *arguments], capture_output=True, text=True, timeout=200)
+            self.assertEqual(done.returncode, 0, done)
+            return [json.loads(line) for line in done.stdout.splitlines()]
+
+        def run(device, task, **more):
+            spec = self.folder / "spec.json"
+            spec.write_text(json.dumps({"dataset": {"builtin": "digits"}, "task": task, "device": device, **more}))
+            return said("run", spec)
+
+        said("doctor", "--wait", "60s")
+        wait_for(lambda: "cluster" in [device["id"] for device in said("doctor")[0]["devices"]], 90, "the ranks")
+        sent = "data go to kedge-n2"
+        forest = [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 8, "random_state": 0}}]
+        own, first, again = [run(device, {"crossValidate": {"cv": 4}}, pipeline=forest) for device in ("cpu", "cluster", "cluster")]
+        self.assertEqual([sent in json.dumps(lines) for lines in (own, first, again)], [False, True, False])
+        scores = [event["result"]["scores"] for lines in (own, first, again) for event in lines if "result" in event]
+        self.assertEqual(scores, scores[:1] * 3)
+        (model,) = [event["result"]["model"] for event in run("cpu", {"fit": {}}, pipeline=forest) if "result" in event]
+        self.assertIn(sent, json.dumps(run("cluster", {"predict": {"model": model}})))   # the model
+
     def test_says_why_there_is_no_rank_on_the_other(self):
         out, err = self.doctor().communicate(timeout=200)
         self.assertNotIn("well", json.loads(out))
