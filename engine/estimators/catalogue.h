@@ -23,7 +23,7 @@ struct SyncBudget {
   int row_bytes = 0;
 };
 
-// What of a fit the ranks of a job divide. kRowSums: its sums over rows, by RowSumsScope. Such a fit calls the same
+// What of a fit ranks divide. kRowSums: sums over rows, or columns of boosted trees, by RowSumsScope. It calls the same
 // operations with the same arguments on every rank, from the thread that runs it: not by the clock, not by the number
 // of threads or by free memory. kTrees: the trees that it grows, by their numbers (dealt_trees.h).
 enum class DealtFit : std::uint8_t { kNothing, kRowSums, kTrees };

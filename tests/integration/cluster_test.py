@@ -41,6 +41,7 @@ SUMS = {
     "linear": rows("make_regression", {"estimator": "LinearRegression"}),
     "means": rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 9, "random_state": 1}}),
     "lasso": rows("make_regression", {"estimator": "Lasso"}),
+    "boosting": rows("make_classification", {"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 5}}, n_features=20, n_informative=8),
     "counts": rows("make_classification", {"estimator": "BernoulliNB"}, n_informative=8),
     "scores": {**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8),
                "task": {"fitScore": {"testSize": 0.7, "scoring": ["accuracy", "roc_auc"]}}},

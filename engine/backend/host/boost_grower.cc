@@ -78,7 +78,7 @@ KEDGE_CLONES Peaks peaks_of(const double* g, const double* h, std::int64_t begin
   return {largest, second, rest == 0};
 }
 
-// histogram[j * kCodes + code] += the packed number of each row, for the first W columns of a group.
+// histogram[j * kCodes + code] += the packed number of each row, for W columns of a group, one behind the other.
 template <int W>
 void add_block(const std::uint8_t* codes, const std::uint32_t* rows, std::int64_t n, const std::uint64_t* packed,
                std::uint64_t* histogram) {
@@ -135,7 +135,7 @@ BoostGrower::BoostGrower(const BoostTable& table, const BoostRules& rules) : tab
 
 void BoostGrower::grow(std::span<const double> gradients, std::span<const double> hessians, std::uint64_t number,
                        BoostForest& forest) {
-  forest_ = &forest, number_ = number, root_id_ = forest.n_nodes();
+  forest_ = &forest, number_ = number, root_id_ = forest.n_nodes(), ranks_.emplace(table_);
   leaves_.clear(), heap_.clear(), free_.clear();
   for (std::size_t i = 0; i < pool_.size(); ++i) free_.push_back(static_cast<std::int32_t>(i));
   std::iota(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(table_.n_rows), 0U);
@@ -368,7 +368,7 @@ std::vector<std::uint8_t> BoostGrower::allowed(const Node& node) const {
 }
 
 // Histograms and best cuts: of the root alone, or of the two children of a parent, the smaller first. Each task is a
-// group of columns.
+// piece of this rank's columns.
 void BoostGrower::search(std::span<Node* const> nodes, const Node* parent) {
   if (!parent) nodes[0]->histogram = take_histogram(), nodes[0]->cut.gain = 0;
   std::array<std::vector<std::uint8_t>, 2> masks;
@@ -377,13 +377,12 @@ void BoostGrower::search(std::span<Node* const> nodes, const Node* parent) {
     masks[k] = allowed(*nodes[k]), cuts[k].resize(static_cast<std::size_t>(table_.n_cols()));
   const std::int64_t cost =
       nodes[0]->size() * table_.n_cols() / 2 + offset_.back() * 2 * static_cast<std::int64_t>(nodes.size());
-  for_tasks(static_cast<std::int64_t>(table_.groups.size()), cost, [&](std::int64_t g) {
-    const BoostGroup group = table_.groups[static_cast<std::size_t>(g)];
-    const std::int64_t begin = offset_[static_cast<std::size_t>(group.first)],
-                       end = offset_[static_cast<std::size_t>(group.first + group.width)];
+  const auto cut_piece = [&](const BoostPiece& piece) {
+    const std::int64_t begin = offset_[static_cast<std::size_t>(piece.first)],
+                       end = offset_[static_cast<std::size_t>(piece.first + piece.width)];
     BoostSum* const own = pool_[static_cast<std::size_t>(nodes[0]->histogram)].data();
     std::fill(own + begin, own + end, BoostSum{});
-    add_rows(g, *nodes[0], own);
+    add_rows(piece, *nodes[0], own);
     if (parent) {
       BoostSum* const rest = pool_[static_cast<std::size_t>(nodes[1]->histogram)].data();
       for (std::int64_t i = begin; i < end; ++i) rest[i] -= own[i];
@@ -391,7 +390,7 @@ void BoostGrower::search(std::span<Node* const> nodes, const Node* parent) {
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       if (nodes[k]->cut.gain < 0) continue;
       const BoostSum* const bins = pool_[static_cast<std::size_t>(nodes[k]->histogram)].data();
-      for (std::int64_t j = group.first; j < group.first + group.width; ++j) {
+      for (std::int64_t j = piece.first; j < piece.first + piece.width; ++j) {
         const auto at = static_cast<std::size_t>(j);
         if (!masks[k][at]) continue;
         cuts[k][at] = best_cut(judge_, nodes[k]->cuts, table_.columns[at], bins + offset_[at],
@@ -399,7 +398,12 @@ void BoostGrower::search(std::span<Node* const> nodes, const Node* parent) {
         cuts[k][at].column = static_cast<std::int32_t>(j);
       }
     }
-  });
+  };
+  const std::vector<BoostPiece>& pieces = ranks_->own();
+  const auto cut_all = [&] {
+    for_tasks(std::ssize(pieces), cost, [&](std::int64_t i) { cut_piece(pieces[static_cast<std::size_t>(i)]); });
+  };
+  ranks_->share(cut_all, cuts);
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     if (nodes[k]->cut.gain < 0) continue;
     BoostCut best;
@@ -409,28 +413,28 @@ void BoostGrower::search(std::span<Node* const> nodes, const Node* parent) {
   }
 }
 
-void BoostGrower::add_rows(std::int64_t g, const Node& node, BoostSum* histogram) const {
-  if (exact_.empty() && node.size() > kDirectRows) return add_packed(g, node, histogram);
-  const BoostGroup group = table_.groups[static_cast<std::size_t>(g)];
-  const std::uint8_t* const codes = table_.group(g);
-  const std::int64_t* const offset = offset_.data() + group.first;
+void BoostGrower::add_rows(const BoostPiece& piece, const Node& node, BoostSum* histogram) const {
+  const BoostGroup& group = table_.groups[static_cast<std::size_t>(piece.group)];
+  const std::uint8_t* const codes = table_.group(piece.group) + (piece.first - group.first);
+  if (exact_.empty() && node.size() > kDirectRows) return add_packed(piece, codes, node, histogram);
+  const std::int64_t* const offset = offset_.data() + piece.first;
   for (std::int64_t i = node.begin; i < node.end; ++i) {
     const std::uint32_t row = rows_[static_cast<std::size_t>(i)];
     const BoostSum sum = exact_.empty() ? unpacked(packed_[row], count_bits_, hessian_bits_) : exact_[row];
     const std::uint8_t* const code = codes + std::int64_t{row} * kBoostGroup;
-    for (int j = 0; j < group.width; ++j) histogram[offset[j] + code[j]] += sum;
+    for (int j = 0; j < piece.width; ++j) histogram[offset[j] + code[j]] += sum;
   }
 }
 
-void BoostGrower::add_packed(std::int64_t g, const Node& node, BoostSum* histogram) const {
-  const BoostGroup group = table_.groups[static_cast<std::size_t>(g)];
+void BoostGrower::add_packed(const BoostPiece& piece, const std::uint8_t* codes, const Node& node,
+                             BoostSum* histogram) const {
   alignas(64) std::uint64_t packed[kBoostGroup * kCodes];
   for (std::int64_t begin = node.begin; begin < node.end; begin += block_) {
-    std::fill(packed, packed + group.width * kCodes, 0);
-    kAddBlock[static_cast<std::size_t>(group.width - 1)](table_.group(g), rows_.data() + begin,
+    std::fill(packed, packed + piece.width * kCodes, 0);
+    kAddBlock[static_cast<std::size_t>(piece.width - 1)](codes, rows_.data() + begin,
                                                          std::min(block_, node.end - begin), packed_.data(), packed);
-    for (int j = 0; j < group.width; ++j) {
-      const auto column = static_cast<std::size_t>(group.first + j);
+    for (int j = 0; j < piece.width; ++j) {
+      const auto column = static_cast<std::size_t>(piece.first + j);
       BoostSum* const bins = histogram + offset_[column];
       const int n = std::min(kCodes, table_.columns[column].n_bins() + 1);
       add_unpacked(packed + j * kCodes, n, count_bits_, hessian_bits_, reinterpret_cast<Lane*>(bins));

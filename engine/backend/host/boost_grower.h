@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/backend/host/boost_forest.h"
+#include "engine/backend/host/boost_ranks.h"
 #include "engine/backend/host/boost_search.h"
 #include "engine/backend/host/boost_table.h"
 
@@ -33,8 +35,8 @@ struct BoostLeaf {
 // Grows trees on one table. Gradients and second derivatives of a row become whole numbers: those of float32 up to
 // 8,192 rows; beyond, of 16 and 12 bits, rounded at random by row number, so that one number of 64 bits holds both and
 // a count, and sums of many rows are right. Sums of integers have no order: the tree is the same at any number of
-// threads. Leaves predict by sums of 62 bits. O(columns * (rows in smaller children + leaves * 256)). Borrows the table
-// and the rules. Not thread safe.
+// threads, and of ranks, which divide the columns (BoostRanks). Leaves predict by sums of 62 bits. O(columns * (rows in
+// smaller children + leaves * 256)). Borrows the table and the rules. Not thread safe.
 class BoostGrower {
  public:
   BoostGrower(const BoostTable& table, const BoostRules& rules);
@@ -68,8 +70,8 @@ class BoostGrower {
   std::int64_t part_rows(const Node& node);
   void bound(const Node& parent, Node& left, Node& right) const;
   void search(std::span<Node* const> nodes, const Node* parent);
-  void add_rows(std::int64_t group, const Node& node, BoostSum* histogram) const;
-  void add_packed(std::int64_t group, const Node& node, BoostSum* histogram) const;
+  void add_rows(const BoostPiece& piece, const Node& node, BoostSum* histogram) const;
+  void add_packed(const BoostPiece& piece, const std::uint8_t* codes, const Node& node, BoostSum* histogram) const;
   std::vector<std::uint8_t> allowed(const Node& node) const;
   void push(Node node);
   void finish(const Node& node);
@@ -94,6 +96,7 @@ class BoostGrower {
   std::vector<Node> heap_;   // nodes that can be cut, the best first
   std::vector<BoostLeaf> leaves_;
   BoostForest* forest_ = nullptr;
+  std::optional<BoostRanks> ranks_;   // of this tree
   std::int64_t root_id_ = 0;
   BoostSum root_sum_{};
 };

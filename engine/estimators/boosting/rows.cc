@@ -9,8 +9,10 @@ namespace kedge::engine {
 constexpr const char *kHist = "all of the fit, and the link of its answers", *kExact = "the growth of the trees";
 
 void add_boosting(Rows& rows) {
-  add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {1, 3, 48}, {.host_part = kHist});
-  add<HistGradientBoostingRegressor>(rows, memory::hist_boosting, {1, 1, 48}, {.host_part = kHist});
+  add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {1, 3, 48},
+                                      {.host_part = kHist, .dealt = DealtFit::kRowSums});
+  add<HistGradientBoostingRegressor>(rows, memory::hist_boosting, {1, 1, 48},
+                                     {.host_part = kHist, .dealt = DealtFit::kRowSums});
   add<GradientBoostingClassifier>(rows, memory::exact_boosting, {1, 7, 48}, {.host_part = kExact});
   add<GradientBoostingRegressor>(rows, memory::exact_boosting, {1, 1, 48}, {.host_part = kExact});
 }
