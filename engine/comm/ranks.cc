@@ -78,6 +78,16 @@ PartedBytes Ranks::share(const std::function<std::vector<std::byte>()>& work) {
   return meet(false, error, mine);
 }
 
+PartedBytes Ranks::gather(const std::function<std::vector<std::byte>()>& work) {
+  PartedBytes out;
+  share([&]() -> std::vector<std::byte> {
+    out.bytes = work();   // all to the first
+    out.offsets.resize(static_cast<std::size_t>(size()) + 1, std::ssize(out.bytes));
+    return {};
+  });
+  return comm_.all_to_all(out);
+}
+
 std::optional<Error> Ranks::end(std::optional<Error> error) {
   if (has_ended_) return ended_by_ ? ended_by_ : error;
   try {

@@ -28,6 +28,10 @@ class Ranks {
   // one process finds first.
   PartedBytes share(const std::function<std::vector<std::byte>()>& work);
 
+  // The same where the first rank alone needs the shares: it gets them in rank order, and the others empty ones. A
+  // share travels once.
+  PartedBytes gather(const std::function<std::vector<std::byte>()>& work);
+
   // Combines integers of all ranks, as many on each. Made directly after share(), so that no rank can have failed in
   // between: it does not bring errors.
   void combine(std::span<std::int64_t> values, IntegerOp op) { comm_.all_reduce(values, op); }

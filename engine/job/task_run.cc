@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "engine/comm/dealt_blocks.h"
 #include "engine/comm/ranks.h"
 #include "engine/job/curves.h"
 #include "engine/job/dealt.h"
@@ -14,7 +15,6 @@
 #include "engine/job/refuse.h"
 #include "engine/job/split_check.h"
 #include "engine/job/task_parts.h"
-#include "engine/model_selection/prediction_blocks.h"
 #include "engine/model_selection/search.h"
 #include "engine/model_selection/stopwatch.h"
 
@@ -104,7 +104,7 @@ void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, cons
 template <class T>
 void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
   const Split split = make_split(ctx, task, data.n_rows(), input.target);
-  const bool all_predict = std::ssize(split.test) >= kLeastDealtPredictions;
+  const bool all_predict = std::ssize(split.test) >= kLeastDealtRows;
   Chain<T> chain(input.job.spec.pipeline);
   fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train), all_predict);
   if (!all_predict && !is_first_rank()) return;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/comm/dealt_blocks.h"
 #include "engine/model_selection/dealt_lines.h"
-#include "engine/model_selection/prediction_blocks.h"
 
 namespace kedge::engine {
 namespace {
@@ -42,8 +42,8 @@ ModelAnswer dealt_answer(const Context& ctx, StoredModel& model, std::int64_t n_
     const RanksScope alone(nullptr);
     return answer_in_tiles(ctx, model, {.n_rows = n_rows, .end = n_rows}, tile, output, rows);
   }
-  const PartedBytes shares = ranks->share([&] {
-    const OwnBlocks own = own_blocks(*ranks, tiles);
+  const PartedBytes shares = ranks->gather([&] {
+    const Part own = own_part(ranks, tiles);
     const AskedRows asked{.n_rows = n_rows, .begin = own.begin * tile, .end = std::min(n_rows, own.end * tile)};
     KeptLines lines(ctx);
     ModelAnswer answer;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "engine/comm/dealt_blocks.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/require.h"
 #include "engine/estimators/host_answers.h"
@@ -17,7 +18,6 @@
 #include "engine/model/ensemble_model.h"
 #include "engine/model/graph_model.h"
 #include "engine/model/model_plan.h"
-#include "engine/model_selection/prediction_blocks.h"
 #include "engine/model_selection/stopwatch.h"
 #include "engine/version.h"
 
@@ -76,8 +76,8 @@ void tell_host_answers(const Context& ctx, const schema::ModelInfo& info) {
 
 // Rows that are asked at once: on the host no more than a block of those that ranks divide.
 std::int64_t tile_of_job(const Context& ctx, const schema::ModelInfo& model, std::int64_t n_rows) {
-  const bool may_be_dealt = ctx.device.info().kind == DeviceKind::kCpu && n_rows >= kLeastDealtPredictions;
-  return may_be_dealt ? std::min(tile_rows(model), prediction_block(n_rows)) : tile_rows(model);
+  const bool may_be_dealt = ctx.device.info().kind == DeviceKind::kCpu && n_rows >= kLeastDealtRows;
+  return may_be_dealt ? std::min(tile_rows(model), block_rows(n_rows)) : tile_rows(model);
 }
 
 // Asks the model tile by tile; the seconds go into `timings`.

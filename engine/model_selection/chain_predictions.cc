@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/comm/dealt_blocks.h"
 #include "engine/model_selection/dealt_lines.h"
-#include "engine/model_selection/prediction_blocks.h"
 
 namespace kedge::engine {
 namespace {
@@ -107,11 +107,10 @@ Predicted predicted_rows(const Context& ctx, const Estimator<T>& last, const Sam
                          const std::vector<const Scorer*>& scorers) {
   const bool is_shared = ctx.work && !X.content.empty();
   const std::int64_t n = X.n_rows();
-  if (n < kLeastDealtPredictions || is_shared || !ctx.device.traits().uses_host_memory)
-    return predict(ctx, last, X, scorers);
-  const std::int64_t size = prediction_block(n), n_blocks = (n + size - 1) / size;
+  if (n < kLeastDealtRows || is_shared || !ctx.device.traits().uses_host_memory) return predict(ctx, last, X, scorers);
+  const std::int64_t size = block_rows(n), n_blocks = (n + size - 1) / size;
   const std::vector<std::int32_t> rows = X.rows ? X.rows->to_host() : std::vector<std::int32_t>();
-  const auto predict_blocks = [&](const Context& own_ctx, OwnBlocks blocks) {
+  const auto predict_blocks = [&](const Context& own_ctx, Part blocks) {
     Predicted all;
     for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
       own_ctx.check_stop();
@@ -121,9 +120,9 @@ Predicted predicted_rows(const Context& ctx, const Estimator<T>& last, const Sam
   };
   Ranks* const ranks = ranks_of_job();
   if (!ranks) return predict_blocks(ctx, {0, n_blocks});
-  const PartedBytes shares = ranks->share([&] {
+  const PartedBytes shares = ranks->gather([&] {
     KeptLines lines(ctx);
-    const Predicted said = predict_blocks(lines.context(), own_blocks(*ranks, n_blocks));
+    const Predicted said = predict_blocks(lines.context(), own_part(ranks, n_blocks));
     ByteWriter out;
     lines.write(out);
     write(said, out);

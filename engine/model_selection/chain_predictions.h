@@ -18,7 +18,7 @@ struct Predicted {
   std::vector<std::vector<double>> outputs, output_proba;
 };
 
-// On the host kLeastDealtPredictions rows and more are predicted in blocks (prediction_blocks.h), of which each rank of
+// On the host kLeastDealtRows rows and more are predicted in blocks (dealt_blocks.h), of which each rank of
 // the job has its part: the blocks, and so the bits, do not depend on the number of ranks. The first rank gets all of
 // it, the others nothing. Rows that a search shares by their content are predicted at once. Errors: those of the step,
 // on every rank.

@@ -46,12 +46,4 @@ void add_tables_of_ranks(Ranks* ranks, std::int64_t entries, const std::function
   round_tables(largest.data(), limbs.data(), entries, total);
 }
 
-std::vector<double> parts_of_ranks(Ranks* ranks, const std::function<std::vector<double>()>& own) {
-  if (!ranks) return own();
-  const PartedBytes parts = ranks->share([&] { return as_bytes(own()); });
-  std::vector<double> all(parts.bytes.size() / sizeof(double));
-  if (!all.empty()) std::memcpy(all.data(), parts.bytes.data(), parts.bytes.size());
-  return all;
-}
-
 }   // namespace kedge::engine

@@ -2,45 +2,21 @@
 // are added as integers, so that any number of ranks gives the bits of one process.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "engine/backend/cpu/rows.h"
-#include "engine/comm/ranks.h"
+#include "engine/comm/dealt_blocks.h"
 
 namespace kedge::engine {
-
-// Fewer rows are summed by every rank: to meet takes longer.
-inline constexpr std::int64_t kLeastDealtRows = 1 << 14;
 
 // The ranks that divide sums over n rows now; null: each makes the whole sum. The number of rows alone decides, so that
 // all ranks do the same, and so do all sums over the rows of one table.
 inline Ranks* ranks_of_rows(std::int64_t n) {
   return n >= kLeastDealtRows ? ranks_of_row_sums() : nullptr;
-}
-
-// Of consecutive things those that are this rank's: all where nothing is dealt.
-struct Part {
-  std::int64_t begin, end;
-  std::int64_t size() const { return end - begin; }
-};
-inline Part own_part(const Ranks* ranks, std::int64_t n) {
-  return ranks ? Part{n * ranks->rank() / ranks->size(), n * (ranks->rank() + 1) / ranks->size()} : Part{0, n};
-}
-
-// Rows are dealt in blocks of this many, a power of two, of which there are at most 64. Sums whose terms a rank has for
-// its own rows alone all take these blocks.
-inline std::int64_t block_rows(std::int64_t n) {
-  constexpr std::int64_t kLeastBlock = 1024, kMostBlocks = 64;
-  std::int64_t rows = kLeastBlock;
-  while (rows * kMostBlocks < n) rows *= 2;
-  return rows;
-}
-inline Part own_rows(const Ranks* ranks, std::int64_t n) {
-  const Part blocks = own_part(ranks, tiles_of(n, block_rows(n)));
-  return {std::min(n, blocks.begin * block_rows(n)), std::min(n, blocks.end * block_rows(n))};
 }
 
 // Tables of `entries` doubles, one behind the other. Borrowed.
@@ -54,8 +30,44 @@ struct Tables {
 // rank.
 void add_tables_of_ranks(Ranks* ranks, std::int64_t entries, const std::function<Tables()>& own, double* total);
 
-// The numbers that own() makes on each rank, one behind the other. Errors: those of own(), on every rank.
-std::vector<double> parts_of_ranks(Ranks* ranks, const std::function<std::vector<double>()>& own);
+// The numbers that own() makes on each rank, one behind the other; numbers, or structs of numbers. Errors: those of
+// own(), on every rank.
+template <class T>
+std::vector<T> parts_of_ranks(Ranks* ranks, const std::function<std::vector<T>()>& own) {
+  if (!ranks) return own();
+  const PartedBytes parts = ranks->share([&] {
+    const std::vector<T> mine = own();
+    const auto bytes = std::as_bytes(std::span(mine));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
+  std::vector<T> all(parts.bytes.size() / sizeof(T));
+  if (!all.empty()) std::memcpy(all.data(), parts.bytes.data(), parts.bytes.size());
+  return all;
+}
+
+// Fills ranges of arrays that ranks divide: fill_own() fills this rank's range of each array, of which of_rank(r) says
+// where it is, and every rank gets those of all. Arrays of numbers, whose ranges lie one behind the other. Errors:
+// those of fill_own(), on every rank.
+template <class OfRank, class... T>
+void fill_on_ranks(Ranks& ranks, const std::function<void()>& fill_own, const OfRank& of_rank, T*... arrays) {
+  const PartedBytes parts = ranks.share([&] {
+    fill_own();
+    const Part own = of_rank(ranks.rank());
+    ByteWriter out;
+    (out.append(arrays + own.begin, static_cast<std::size_t>(own.size()) * sizeof(T)), ...);
+    return out.take();
+  });
+  for (int r = 0; r < ranks.size(); ++r) {
+    const Part part = of_rank(r);
+    const std::byte* from = parts.part(r).data();
+    const auto take = [&](auto* array) {
+      const std::size_t bytes = static_cast<std::size_t>(part.size()) * sizeof(*array);
+      if (bytes > 0) std::memcpy(array + part.begin, from, bytes);
+      from += bytes;
+    };
+    if (r != ranks.rank()) (take(arrays), ...);
+  }
+}
 
 // tile_table_sums() of rows.h, with the tiles dealt over the ranks of the rows: tiles of kRowTile rows.
 template <class Add>

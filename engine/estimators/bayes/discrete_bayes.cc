@@ -8,8 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/comm/bytes.h"
-#include "engine/comm/ranks.h"
+#include "engine/comm/dealt_blocks.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/class_moments.h"
@@ -21,7 +20,6 @@ namespace {
 using P = DiscreteBayesParams;
 using enum BayesKind;
 constexpr std::int64_t kBlockRows = 4096;  // gathered and encoded rows stay in the cache
-constexpr std::int64_t kLeastDealtBlocks = 4;   // fewer are every rank's own
 constexpr double kLeastAlpha = 1e-10;
 constexpr double kImpossible = -1e30;  // stands for log 0 in scores: finite, so that 0 times it is 0
 constexpr double kImpossibleBit =
@@ -248,21 +246,20 @@ void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Targ
   if ((K == kMultinomial || K == kComplement) && !X.is_affine())
     return add(counted(std::as_const(X.table->X).view(), X.row_view(), 0, n));
   Matrix<T> values, encoding;
-  const auto each_block = [&](std::int64_t begin, std::int64_t end, const auto& take) {
-    for (std::int64_t first = begin * kBlockRows; first < std::min(n, end * kBlockRows); first += kBlockRows) {
+  const auto each_block = [&](Part blocks, const auto& take) {
+    for (std::int64_t first = blocks.begin * kBlockRows; first < std::min(n, blocks.end * kBlockRows);
+         first += kBlockRows) {
       ctx.check_stop();
       const std::int64_t size = std::min(kBlockRows, n - first);
       take(counted(encoded(ctx, rows, first, size, values, encoding), {}, first, size));
     }
   };
   const std::int64_t n_blocks = (n + kBlockRows - 1) / kBlockRows;
-  Ranks* const ranks = n_blocks >= kLeastDealtBlocks ? ranks_of_row_sums() : nullptr;
-  if (!ranks) return each_block(0, n_blocks, add);
+  Ranks* const ranks = n >= kLeastDealtRows ? ranks_of_row_sums() : nullptr;
+  if (!ranks) return each_block({0, n_blocks}, add);
   const PartedBytes shares = ranks->share([&] {   // a table for each block, so that all ranks add in one order
-    const std::int64_t rank = ranks->rank(), size = ranks->size();
     ByteWriter out;
-    each_block(n_blocks * rank / size, n_blocks * (rank + 1) / size,
-               [&](const std::vector<double>& counts) { out.numbers(counts); });
+    each_block(own_part(ranks, n_blocks), [&](const std::vector<double>& counts) { out.numbers(counts); });
     return out.take();
   });
   for (int from = 0; from < shares.size(); ++from)

@@ -103,6 +103,32 @@ TEST(Ranks, AreNoneWhereThereIsOne) {
   EXPECT_EQ(ranks_of_job(), nullptr);
 }
 
+TEST(Ranks, GatherSharesOnTheFirst) {
+  const auto results = on_ranks(3, [](Comm& comm) {
+    Ranks ranks(comm);
+    const PartedBytes shares = ranks.gather([&] {
+      EXPECT_EQ(ranks_of_job(), nullptr);
+      return std::vector<std::byte>(static_cast<std::size_t>(comm.rank()), std::byte{7});
+    });
+    std::string sizes;
+    for (int r = 0; r < shares.size(); ++r) sizes += std::to_string(shares.part(r).size());
+    return sizes;
+  });
+  EXPECT_THAT(results, ElementsAre("012", "000", "000"));
+}
+
+TEST(Ranks, GatherTheErrorOfTheLowestOnAll) {
+  const auto results = on_ranks(4, [](Comm& comm) -> std::string {
+    Ranks ranks(comm);
+    ranks.gather([&]() -> std::vector<std::byte> {
+      if (comm.rank() > 1) throw schema::Error(schema::ErrorCode::kBadData, "of " + std::to_string(comm.rank()));
+      return {};
+    });
+    return "passed";
+  });
+  EXPECT_THAT(results, ElementsAre("of 2", "of 2", "of 2", "of 2"));
+}
+
 TEST(ConsecutiveShares, CostAboutTheSame) {
   EXPECT_THAT(consecutive_shares(std::vector<double>(10, 1.0), 4), ElementsAre(0, 2, 5, 7, 10));
   EXPECT_THAT(consecutive_shares(std::vector<double>{1, 1, 1, 1, 8, 8}, 2), ElementsAre(0, 5, 6));

@@ -129,7 +129,7 @@ class CpuClusters final : public ClusterOps<T> {
     };
     Ranks* const ranks = ranks_of_rows(n);
     const Part own = own_rows(ranks, n);
-    const std::vector<double> tiles = parts_of_ranks(ranks, [&] {
+    const std::vector<double> tiles = parts_of_ranks<double>(ranks, [&] {
       return tile_tables(own.size(), 1, kRowTile, 1,
                          [&](std::int64_t i, double* sum) { *sum += share(own.begin + i); });
     });
@@ -152,7 +152,7 @@ class CpuClusters final : public ClusterOps<T> {
       }
       return places;
     };
-    const std::vector<double> places = parts_of_ranks(ranks, find_own);
+    const std::vector<double> places = parts_of_ranks<double>(ranks, find_own);
     std::fill_n(raw(found), thresholds.size, -1);
     for (std::size_t e = 0; e < places.size(); ++e) {
       std::int32_t& place = raw(found)[e % static_cast<std::size_t>(thresholds.size)];
