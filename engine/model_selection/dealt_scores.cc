@@ -43,16 +43,8 @@ void append(const std::vector<T>& more, std::vector<T>& to) {
 
 }   // namespace
 
-DealtWriter::DealtWriter(const Context& ctx) : own_(ctx) {
-  own_.emit = [this](schema::EventBody body) {
-    if (auto* line = std::get_if<schema::LogEvent>(&body)) lines_.push_back(std::move(*line));
-  };
-}
-
 void DealtWriter::add(const DealtScore& score) {
-  out_.number<std::uint64_t>(lines_.size());
-  for (const schema::LogEvent& line : lines_) out_.text(line.level), out_.text(line.message);
-  lines_.clear();
+  lines_.write(out_);
   write(score.scores, out_);
   write(score.rows, out_);
   out_.number(score.failure.has_value());
@@ -65,11 +57,7 @@ void DealtWriter::add(const DealtScore& score) {
 std::vector<DealtScore> dealt_scores(const Context& ctx, std::span<const std::byte> share) {
   std::vector<DealtScore> scores;
   for (ByteReader in(share); !in.at_end();) {
-    for (auto lines = in.number<std::uint64_t>(); lines > 0; --lines) {
-      schema::LogEvent line;
-      line.level = in.text(), line.message = in.text();
-      if (ctx.emit) ctx.emit(std::move(line));
-    }
+    tell_lines(ctx, in);
     DealtScore& score = scores.emplace_back();
     score.scores = read_scores(in);
     score.rows = read_rows(in);

@@ -9,6 +9,7 @@
 #include "engine/comm/bytes.h"
 #include "engine/core/context.h"
 #include "engine/model_selection/cross_validate.h"
+#include "engine/model_selection/dealt_lines.h"
 #include "engine/model_selection/scored_rows.h"
 #include "engine/model_selection/splitters.h"
 
@@ -24,17 +25,14 @@ struct DealtScore {
 // Collects a rank's scores, and the log lines of the fits before each.
 class DealtWriter {
  public:
-  explicit DealtWriter(const Context& ctx);   // borrows it
-  DealtWriter(const DealtWriter&) = delete;
-  DealtWriter& operator=(const DealtWriter&) = delete;
+  explicit DealtWriter(const Context& ctx) : lines_(ctx) {}   // borrows it
 
-  const Context& context() const { return own_; }   // for the fits: what they say is kept
+  const Context& context() const { return lines_.context(); }   // for the fits: what they say is kept
   void add(const DealtScore& score);
   std::vector<std::byte> take() { return out_.take(); }
 
  private:
-  Context own_;
-  std::vector<schema::LogEvent> lines_;   // since the last score
+  KeptLines lines_;   // since the last score
   ByteWriter out_;
 };
 
