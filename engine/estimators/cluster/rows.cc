@@ -23,11 +23,12 @@ void add_cluster(Rows& rows) {
   add<BisectingKMeans>(rows, BisectingKMeans<float>::memory, {160, 40, 40},
                        {.host_part = "the rows of each cluster, and empty clusters"});
   add<DBSCAN>(rows, memory::density, {5, 0, 34},
-              {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points"});
+              {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points",
+               .dealt = DealtFit::kRowSums});
   add<Birch>(rows, Birch<float>::memory, {3, 3, 60}, {.host_part = "the subclusters, and which of them are merged"});
   add<OPTICS>(rows, OPTICS<float>::memory, {5, 0, 120}, {.host_part = "the order of the rows, and the clusters in it"});
   add<HDBSCAN>(rows, HDBSCAN<float>::memory, {5, 0, 120},
-               {.host_part = "the spanning tree of the rows, and the clusters in it"});
+               {.host_part = "the spanning tree of the rows, and the clusters in it", .dealt = DealtFit::kRowSums});
   add<AgglomerativeClustering>(rows, AgglomerativeClustering<float>::memory, {1, 0, 48},
                                {.host_part = "all of the fit: which clusters are merged"});
   add<MeanShift>(rows, MeanShift<float>::memory, {3, 2, 60}, {.host_part = "the bandwidth, and the means, which climb over all rows"});

@@ -23,26 +23,26 @@ namespace kedge::engine {
 
 void add_preprocessing(Rows& rows) {
   add<StandardScaler>(rows, memory::affine, {3, 1}, {.dealt = DealtFit::kRowSums});
-  add<MinMaxScaler>(rows, memory::affine, {2, 1});
-  add<OneHotEncoder>(rows, memory::categories, {4, 2});
-  add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2});
+  add<MinMaxScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kRowSums});
+  add<OneHotEncoder>(rows, memory::categories, {4, 2}, {.dealt = DealtFit::kRowSums});
+  add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2}, {.dealt = DealtFit::kRowSums});
   add<TargetEncoder>(rows, TargetEncoder<float>::memory, {6, 2, 48},
                      {.host_part = "the sums of the target by category and fold"});
-  add<SimpleImputer>(rows, memory::imputed, {2, 1});
+  add<SimpleImputer>(rows, memory::imputed, {2, 1}, {.dealt = DealtFit::kRowSums});
   add<KNNImputer>(rows, KNNImputer<float>::memory, {2, 4, 48},
                   {.host_part = "the choice of neighbours, and the means of their values"});
   add<IterativeImputer>(rows, IterativeImputer<float>::memory, {600, 4, 48},
                         {.host_part = "which rows have a column, and the evidence of its regressions"});
   add<MissingIndicator>(rows, memory::maps_cells, {1, 1});
-  add<MaxAbsScaler>(rows, memory::affine, {2, 1});
-  add<RobustScaler>(rows, memory::sorted_affine, {1, 1});
+  add<MaxAbsScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kRowSums});
+  add<RobustScaler>(rows, memory::sorted_affine, {1, 1}, {.dealt = DealtFit::kRowSums});
   add<Normalizer>(rows, memory::scales_rows, {0, 1});
   add<Binarizer>(rows, memory::maps_numbers, {0, 1});
   add<PolynomialFeatures>(rows, memory::polynomial, {0, 1});
   add<SplineTransformer>(rows, memory::splines, {2, 1}, {.host_part = "knots at quantiles, where rows have weights"});
   add<KBinsDiscretizer>(rows, memory::bins, {1, 1},
                         {.host_part = "the edges of strategy kmeans, and all edges where rows have weights"});
-  add<QuantileTransformer>(rows, memory::quantiles, {1, 1, 48});
+  add<QuantileTransformer>(rows, memory::quantiles, {1, 1, 48}, {.dealt = DealtFit::kRowSums});
   add<FunctionTransformer>(rows, FunctionTransformer<float>::memory, {0, 1});
   add<PowerTransformer>(rows, memory::power, {52, 1});
 }

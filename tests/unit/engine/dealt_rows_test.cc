@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/loader.h"
@@ -120,6 +121,93 @@ TEST_P(DealtRows, FailOnEveryRankWhereOneFails) {
          return std::vector{total};
        }))
     EXPECT_EQ(result, std::vector{static_cast<double>(schema::ErrorCode::kBadData)});
+}
+
+// All that a neighbour index finds: with up to 10 columns by a tree, and by a scan beyond.
+std::vector<double> neighbours(const std::vector<double>& cells, std::int64_t cols, double limit) {
+  const std::unique_ptr<Device> device = open_device("cpu");
+  const auto n = static_cast<std::int64_t>(cells.size()) / cols;
+  constexpr int kNearest = 3;
+  const Matrix<double> points(device->memory(), n, cols, cells);
+  const auto index = device->f64().distances->index_points(points.view(), {});
+  Matrix<std::int32_t> nearest(device->memory(), n, kNearest);
+  Matrix<double> distance(device->memory(), n, kNearest);
+  index->nearest(points.view(), kNearest, nearest.view(), distance.view());
+  Array<std::int32_t> counts(device->memory(), n), component(device->memory(), n);
+  index->count_within(points.view(), limit, counts.view());
+  std::vector<std::int64_t> offsets;
+  std::int64_t total = 0;
+  for (const std::int32_t count : counts.to_host()) offsets.push_back(std::exchange(total, total + count));
+  const Array<std::int64_t> begin(device->memory(), offsets);
+  Array<std::int32_t> within(device->memory(), total);
+  Array<double> reduced(device->memory(), total);
+  index->list_within(points.view(), limit, begin.view(), within.view(), reduced.view());
+  std::vector<double> all = distance.to_host();
+  const auto append = [&](const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
+  append(nearest.to_host()), append(counts.to_host()), append(within.to_host()), append(reduced.to_host());
+  std::vector<double> of_rows(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < of_rows.size(); ++i) of_rows[i] = 0.1 + 0.7 * static_cast<double>(i % 5);
+  const Array<double> weights(device->memory(), std::span<const double>(of_rows));
+  Array<std::uint8_t> core(device->memory(), n);
+  for (const double least : {3.0, 40.0})   // most points are core, and few
+    for (const bool are_weighed : {false, true}) {
+      index->density_components(limit, least, are_weighed ? weights.view() : VectorView<const double>(), core.view(),
+                                component.view());
+      append(core.to_host()), append(component.to_host());
+    }
+  return all;
+}
+
+TEST_P(DealtRows, GiveTheNeighboursAndComponentsOfOneProcess) {
+  constexpr std::int64_t kRows = kLeastDealtRows + 613;
+  for (const std::int64_t cols : {2, 12}) {
+    std::vector<double> cells(static_cast<std::size_t>(kRows * cols));
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      cells[i] = std::sin(0.37 * static_cast<double>(i * i % 10007)) + static_cast<double>(i / 40 % 3);
+    const double limit = cols == 2 ? 0.0009 : 1.1;
+    const std::vector<double> alone = neighbours(cells, cols, limit);
+    for (const auto& found : on_ranks(GetParam(), [&](Ranks&) { return neighbours(cells, cols, limit); }))
+      EXPECT_EQ(bits(found), bits(alone)) << cols << " columns";
+  }
+}
+
+// Of 0 and -0, which are equal, the range has the first; what is missing is in no column.
+TEST_P(DealtRows, GiveTheColumnsOfOneProcess) {
+  constexpr std::int64_t kRows = 40'001, kCols = 5;
+  std::vector<double> cells = waves(kRows * kCols);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i % kCols == 1) cells[i] = i / kCols == 30'000 ? 0.0 : -0.0;
+    if (i % kCols == 2) cells[i] = static_cast<double>(i % 7);
+    if (i % kCols == 3) cells[i] = kNaN;
+    if (i % 1001 == 0) cells[i] = kNaN;
+  }
+  const auto found = [&](Ranks*) {
+    const std::unique_ptr<Device> device = open_device("cpu");
+    const Matrix<double> X(device->memory(), kRows, kCols, cells);
+    const Array<double> q(device->memory(), std::vector<double>{0.1, 0.25, 0.5, 1}),
+        missing(device->memory(), std::vector<double>(kCols, 3.0));
+    Array<double> low(device->memory(), kCols), high(device->memory(), kCols), centre(device->memory(), kCols);
+    Array<std::int64_t> present(device->memory(), kCols);
+    Matrix<double> quantiles(device->memory(), 4, kCols);
+    std::vector<double> all;
+    const auto append = [&](const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
+    device->f64().tables->column_range(X.view(), {}, low.view(), high.view());
+    device->f64().columns->column_quantiles(X.view(), {}, q.view(), quantiles.view());
+    append(low.to_host()), append(high.to_host()), append(quantiles.to_host());
+    for (const ColumnCentre kind : {ColumnCentre::kMean, ColumnCentre::kMedian, ColumnCentre::kMode}) {
+      device->f64().columns->column_centres(kind, X.view(), {}, missing.view(), centre.view(), present.view());
+      append(centre.to_host()), append(present.to_host());
+    }
+    const std::vector<std::int32_t> columns{0, 1, 2, 3, 4};
+    for (const auto& column : device->f64().columns->count_numbers(X.view(), {}, columns)) {
+      append(column.numbers), append(column.counts);
+      all.push_back(static_cast<double>(column.missing));
+    }
+    return all;
+  };
+  const std::vector<double> alone = found(nullptr);
+  for (const auto& result : on_ranks(GetParam(), [&](Ranks& ranks) { return found(&ranks); }))
+    EXPECT_EQ(bits(result), bits(alone));
 }
 
 TEST(RowSumsScope, IsNeededForRanksToDivideRows) {

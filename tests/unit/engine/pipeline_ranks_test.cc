@@ -91,15 +91,21 @@ struct DealtJob {
   friend void PrintTo(const DealtJob& job, std::ostream* out) { *out << job.name; }
 };
 
-// A fit on 24,000 rows, or on 18,000 of them before a score, so that ranks divide its sums.
+bool ends_in_labels(std::string_view steps) {
+  constexpr const char* kNames[] = {"KMeans", "DBSCAN", "LocalOutlierFactor"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return steps.find(name) != steps.npos; });
+}
+
+// A fit on 17,000 rows, or on 18,000 before a score of 6,000, so that ranks divide its sums.
 DealtJob sums_job(const char* name, const char* generator, const char* steps, const char* dtype = "float64") {
   return {
       name,
       fmt::format(
-          R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": 24000, "n_features": 9, "random_state": 1{}}}}}}},
+          R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": {}, "n_features": 9, "random_state": 1{}}}}}}},
       "select": {{"dtype": "{}"}}, "pipeline": [{}], "task": {{"{}": {{}}}}}})",
-          generator, generator == std::string("make_classification") ? R"(, "n_informative": 6, "n_classes": 4)" : "",
-          dtype, steps, std::string_view(steps).find("KMeans") != std::string_view::npos ? "fit" : "fitScore")};
+          generator, ends_in_labels(steps) ? 17000 : 24000,
+          generator == std::string("make_classification") ? R"(, "n_informative": 6, "n_classes": 4)" : "", dtype,
+          steps, ends_in_labels(steps) ? "fit" : "fitScore")};
 }
 
 // A fit on 6,000 rows and the scores of 18,000, whose predictions ranks divide.
@@ -197,6 +203,27 @@ std::vector<DealtJob> dealt_sums() {
                R"({"estimator": "PolynomialFeatures"},
                   {"estimator": "HistGradientBoostingRegressor",
                    "params": {"max_iter": 4, "max_features": 0.4, "loss": "absolute_error", "random_state": 1}})"),
+      sums_job("Density", kBlobs, R"({"estimator": "DBSCAN", "params": {"eps": 2.2, "min_samples": 8}})"),
+      sums_job("DensityOfManyColumns", kBlobs,
+               R"({"estimator": "MinMaxScaler"}, {"estimator": "PolynomialFeatures"},
+                  {"estimator": "DBSCAN", "params": {"eps": 0.9, "min_samples": 8}})",
+               "float32"),
+      sums_job("DensityOfAllScales", kBlobs, R"({"estimator": "HDBSCAN", "params": {"min_samples": 6}})", "float32"),
+      sums_job("OutliersOfNeighbours", kBlobs,
+               R"({"estimator": "RobustScaler"}, {"estimator": "LocalOutlierFactor", "params": {"n_neighbors": 7}})"),
+      sums_job("ScalersByRange", kNumbers,
+               R"({"estimator": "MinMaxScaler"}, {"estimator": "MaxAbsScaler"}, {"estimator": "Ridge"})"),
+      sums_job("ScalersByQuantiles", kNumbers,
+               R"({"estimator": "RobustScaler", "params": {"quantile_range": [10.0, 80.0]}},
+                  {"estimator": "QuantileTransformer", "params": {"n_quantiles": 200}}, {"estimator": "Ridge"})",
+               "float32"),
+      sums_job("ImputedMeans", kNumbers, R"({"estimator": "SimpleImputer"}, {"estimator": "Ridge"})"),
+      sums_job("ImputedMedians", kNumbers,
+               R"({"estimator": "SimpleImputer", "params": {"strategy": "median"}}, {"estimator": "Ridge"})",
+               "float32"),
+      sums_job("EncodedCategories", kNumbers,
+               R"({"estimator": "Binarizer"}, {"estimator": "SimpleImputer", "params": {"strategy": "most_frequent"}},
+                  {"estimator": "OrdinalEncoder"}, {"estimator": "OneHotEncoder"}, {"estimator": "Ridge"})"),
       sums_job("KMeansFromRandomRows", kNumbers,
                R"({"estimator": "KMeans", "params": {"n_clusters": 5, "init": "random", "n_init": 2}})"),
   };

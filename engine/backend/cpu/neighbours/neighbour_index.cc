@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/neighbours/density.h"
 #include "engine/backend/cpu/neighbours/left_over.h"
 #include "engine/backend/cpu/neighbours/pair_scan.h"
@@ -25,6 +26,7 @@ constexpr std::int64_t kSoon = 4;   // queries from one to that which is fetched
 constexpr std::int64_t kQueryTile = 32, kPointTile = 512;
 constexpr std::int64_t kFewestByteQueries = 32;   // to be worth the rounding of the points
 constexpr std::int64_t kWalkNs = 2000;   // about what a walk takes
+constexpr std::int64_t kFewestDealtQueries = 4096;   // a few blocks, which ranks divide
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -101,6 +103,58 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
 
   void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
     require(k >= 1 && k <= points_.rows, schema::ErrorCode::kInvalidValue, "nearest: k is {}, must be 1 to {}", k, points_.rows);
+    Ranks* const ranks = indices.stride == k && reduced.stride == k ? ranks_of_queries(queries.rows) : nullptr;
+    if (!ranks) return find_nearest(queries, k, indices, reduced);
+    const Part own = own_rows(ranks, queries.rows);
+    const auto find_own = [&] {
+      find_nearest(queries.row_range(own.begin, own.size()), k, indices.row_range(own.begin, own.size()),
+                   reduced.row_range(own.begin, own.size()));
+    };
+    const auto of_rank = [&](int r) {
+      const Part part = rows_of_rank(r, ranks->size(), queries.rows);
+      return Part{part.begin * k, part.end * k};
+    };
+    fill_on_ranks(*ranks, find_own, of_rank, raw(indices), raw(reduced));
+  }
+
+  void count_within(MatrixView<const T> queries, double limit, VectorView<std::int32_t> counts) override {
+    Ranks* const ranks = ranks_of_queries(queries.rows);
+    if (!ranks) return count(queries, limit, raw(counts));
+    const Part own = own_rows(ranks, queries.rows);
+    fill_on_ranks(
+        *ranks, [&] { count(queries.row_range(own.begin, own.size()), limit, raw(counts) + own.begin); },
+        [&](int r) { return rows_of_rank(r, ranks->size(), queries.rows); }, raw(counts));
+  }
+
+  void list_within(MatrixView<const T> queries, double limit, VectorView<const std::int64_t> offsets,
+                   VectorView<std::int32_t> indices, VectorView<T> reduced) override {
+    Ranks* const ranks = ranks_of_queries(queries.rows);
+    const auto list_part = [&](Part part) {
+      list(queries.row_range(part.begin, part.size()), limit, raw(offsets) + part.begin, raw(indices), raw(reduced));
+    };
+    if (!ranks) return list_part({0, queries.rows});
+    const auto of_rank = [&](int r) {
+      const Part part = rows_of_rank(r, ranks->size(), queries.rows);
+      const auto offset = [&](std::int64_t i) { return i < queries.rows ? raw(offsets)[i] : indices.size; };
+      return Part{offset(part.begin), offset(part.end)};
+    };
+    fill_on_ranks(*ranks, [&] { list_part(own_rows(ranks, queries.rows)); }, of_rank, raw(indices), raw(reduced));
+  }
+
+  void density_components(double limit, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
+                          VectorView<std::int32_t> component) override {
+    if (tree_) tree_density(tree_->view(), points_, distance_, {limit, least, weights, core, component});
+    else scan_density(scan(), {limit, least, weights, core, component});
+  }
+
+ private:
+  // The ranks that divide a search among all points: what is found does not depend on how they do.
+  Ranks* ranks_of_queries(std::int64_t n) const {
+    return n >= kFewestDealtQueries ? ranks_of_rows(points_.rows) : nullptr;
+  }
+
+  void find_nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
+    if (queries.rows == 0) return;
     if (!tree_ && distance_.metric == Metric::kEuclidean) return scan_euclidean(queries, k, indices, reduced);
     const std::vector<std::int32_t> order = tree_ ? in_order_of_place(queries, tree_->view()) : std::vector<std::int32_t>();
     with_metric(distance_.metric, [&]<Metric M>() {
@@ -120,49 +174,41 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
     });
   }
 
-  void count_within(MatrixView<const T> queries, double limit, VectorView<std::int32_t> counts) override {
+  void count(MatrixView<const T> queries, double limit, std::int32_t* counts) {
     if (!tree_) {
       return scan_within(queries, limit, false, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
-        std::fill_n(raw(counts) + first, rows, 0);
-        for (const auto& hit : hits) ++raw(counts)[first + hit.query];
+        std::fill_n(counts + first, rows, 0);
+        for (const auto& hit : hits) ++counts[first + hit.query];
       });
     }
     with_metric(distance_.metric, [&]<Metric M>() {
       for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          raw(counts)[i] = static_cast<std::int32_t>(
+          counts[i] = static_cast<std::int32_t>(
               walk_count<M>(tree_->view(), raw(queries) + i * queries.stride, distance_.power, limit));
       });
     });
   }
 
-  void list_within(MatrixView<const T> queries, double limit, VectorView<const std::int64_t> offsets, VectorView<std::int32_t> indices,
-                   VectorView<T> reduced) override {
+  void list(MatrixView<const T> queries, double limit, const std::int64_t* offsets, std::int32_t* indices, T* reduced) {
     if (!tree_) {
       return scan_within(queries, limit, true, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
-        std::vector<std::int64_t> at(raw(offsets) + first, raw(offsets) + first + rows);
+        std::vector<std::int64_t> at(offsets + first, offsets + first + rows);
         for (const auto& hit : hits) {
           const std::int64_t slot = at[static_cast<std::size_t>(hit.query)]++;
-          raw(indices)[slot] = hit.point, raw(reduced)[slot] = static_cast<T>(hit.reduced);
+          indices[slot] = hit.point, reduced[slot] = static_cast<T>(hit.reduced);
         }
       });
     }
     with_metric(distance_.metric, [&]<Metric M>() {
       for_tiles(queries.rows, kQueryTile, queries.rows * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          walk_list<M>(tree_->view(), raw(queries) + i * queries.stride, distance_.power, limit,
-                       raw(indices) + raw(offsets)[i], raw(reduced) + raw(offsets)[i]);
+          walk_list<M>(tree_->view(), raw(queries) + i * queries.stride, distance_.power, limit, indices + offsets[i],
+                       reduced + offsets[i]);
       });
     });
   }
 
-  void density_components(double limit, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
-                          VectorView<std::int32_t> component) override {
-    if (tree_) tree_density(tree_->view(), points_, distance_, {limit, least, weights, core, component});
-    else scan_density(scan(), {limit, least, weights, core, component});
-  }
-
- private:
   // By bytes where they separate the points, otherwise by products in T.
   void scan_euclidean(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
     if (!tried_bytes_ && queries.rows >= kFewestByteQueries) {

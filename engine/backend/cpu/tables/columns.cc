@@ -21,11 +21,12 @@ constexpr std::int64_t kColumnGroup = 8;   // columns read together: a cache lin
 constexpr std::int64_t kSortNs = 20;       // a number, sorted
 constexpr std::int64_t kFewRanks = 8;      // beyond it, sorting beats selecting
 
-// body(j, numbers, n) for every column: its numbers without NaN, which the body may reorder.
+// body(j, numbers, n) for each of these columns: its numbers without NaN, which the body may reorder.
 template <class T, class Body>
-void for_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Body&& body) {
-  const std::int64_t n = selected(X, rows);
-  for_tiles(X.cols, kColumnGroup, n * X.cols * kSortNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+void for_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Part columns, Body&& body) {
+  const std::int64_t n = selected(X, rows), count = columns.size();
+  for_tiles(count, kColumnGroup, n * count * kSortNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    begin += columns.begin, end += columns.begin;
     std::vector<T> numbers(static_cast<std::size_t>((end - begin) * n));
     std::int64_t present[kColumnGroup] = {};
     for (std::int64_t i = 0; i < n; ++i) {
@@ -120,6 +121,58 @@ double mode_of(T* numbers, std::int64_t n) {
   return static_cast<double>(best);
 }
 
+// The quantiles of one column.
+template <class T>
+void quantiles_of(T* numbers, std::int64_t n, VectorView<const double> q, double* out) {
+  if (n == 0) {
+    std::fill_n(out, q.size, std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
+  if (q.size > kFewRanks) {
+    RadixSorter<T>().sort(numbers, n);
+  } else {
+    const std::vector<std::int64_t> ranks = ranks_of(q, n);
+    place_ranks(numbers, 0, n, ranks.data(), static_cast<std::int64_t>(ranks.size()));
+  }
+  for (std::int64_t i = 0; i < q.size; ++i) {
+    const QuantilePlace place = quantile_place(raw(q)[i], n);
+    out[i] =
+        between(static_cast<double>(numbers[place.below]), static_cast<double>(numbers[place.above]), place.between);
+  }
+}
+
+// Finds what needs a whole column, so many numbers of each, with the columns dealt over the ranks of the n rows.
+template <class Find, class... R>
+void deal_columns(std::int64_t n, std::int64_t cols, std::int64_t of_column, const Find& find, R*... found) {
+  Ranks* const ranks = ranks_of_rows(n);
+  if (!ranks) return find(Part{0, cols});
+  const auto of_rank = [&](int r) {
+    const Part part = part_of_rank(r, ranks->size(), cols);
+    return Part{part.begin * of_column, part.end * of_column};
+  };
+  fill_on_ranks(*ranks, [&] { find(own_part(ranks, cols)); }, of_rank, found...);
+}
+
+// Every rank gets the counts of all columns, of which count_own() makes its own.
+template <class T, class Count>
+void share_counts(Ranks& ranks, Part own, const Count& count_own, std::vector<NumberCounts<T>>& counts) {
+  const PartedBytes shares = ranks.share([&] {
+    count_own();
+    ByteWriter out;
+    for (std::int64_t c = own.begin; c < own.end; ++c) {
+      const NumberCounts<T>& one = counts[static_cast<std::size_t>(c)];
+      out.numbers(one.numbers), out.numbers(one.counts), out.number(one.missing);
+    }
+    return out.take();
+  });
+  auto to = counts.begin();
+  for (int r = 0; r < shares.size(); ++r)
+    for (ByteReader in(shares.part(r)); !in.at_end(); ++to) {
+      to->numbers = in.numbers<T>(), to->counts = in.numbers<std::int64_t>();
+      to->missing = in.number<std::int64_t>();
+    }
+}
+
 constexpr std::int64_t kDirect = 1 << 16;   // whole numbers below are counted in a table, all others hashed
 
 template <class T>
@@ -153,7 +206,7 @@ class CpuColumns final : public ColumnOps<T> {
  public:
   void sort_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, MatrixView<T> sorted,
                     VectorView<std::int64_t> present) override {
-    for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
+    for_columns(X, rows, {0, X.cols}, [&](std::int64_t j, T* numbers, std::int64_t n) {
       RadixSorter<T>().sort(numbers, n);
       T* const out = raw(sorted) + j * sorted.stride;
       std::copy_n(numbers, n, out);
@@ -164,24 +217,16 @@ class CpuColumns final : public ColumnOps<T> {
 
   void column_quantiles(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> q,
                         MatrixView<double> out) override {
-    for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
-      if (n == 0) {
-        for (std::int64_t i = 0; i < q.size; ++i)
-          raw(out)[i * out.stride + j] = std::numeric_limits<double>::quiet_NaN();
-        return;
-      }
-      if (q.size > kFewRanks) {
-        RadixSorter<T>().sort(numbers, n);
-      } else {
-        const std::vector<std::int64_t> ranks = ranks_of(q, n);
-        place_ranks(numbers, 0, n, ranks.data(), static_cast<std::int64_t>(ranks.size()));
-      }
-      for (std::int64_t i = 0; i < q.size; ++i) {
-        const QuantilePlace place = quantile_place(raw(q)[i], n);
-        raw(out)[i * out.stride + j] = between(static_cast<double>(numbers[place.below]),
-                                               static_cast<double>(numbers[place.above]), place.between);
-      }
-    });
+    std::vector<double> found(static_cast<std::size_t>(X.cols * q.size));   // by column
+    const auto find = [&](Part columns) {
+      for_columns(X, rows, columns, [&](std::int64_t j, T* numbers, std::int64_t n) {
+        quantiles_of(numbers, n, q, found.data() + j * q.size);
+      });
+    };
+    deal_columns(selected(X, rows), X.cols, q.size, find, found.data());
+    for (std::int64_t j = 0; j < X.cols; ++j)
+      for (std::int64_t i = 0; i < q.size; ++i)
+        raw(out)[i * out.stride + j] = found[static_cast<std::size_t>(j * q.size + i)];
   }
 
   void present_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> weights,
@@ -210,24 +255,34 @@ class CpuColumns final : public ColumnOps<T> {
   void column_centres(ColumnCentre centre_kind, MatrixView<const T> X, VectorView<const std::int32_t> rows,
                       VectorView<const T> missing, VectorView<double> centre,
                       VectorView<std::int64_t> present) override {
-    for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
-      n = std::remove(numbers, numbers + n, raw(missing)[j]) - numbers;
-      double value = std::numeric_limits<double>::quiet_NaN();
-      if (n > 0 && centre_kind == ColumnCentre::kMean) value = mean_of(numbers, n);
-      if (n > 0 && centre_kind == ColumnCentre::kMedian) value = median_of(numbers, n) + 0.0;   // -0 becomes 0
-      if (n > 0 && centre_kind == ColumnCentre::kMode) value = mode_of(numbers, n) + 0.0;
-      raw(centre)[j] = value, raw(present)[j] = n;
-    });
+    const auto find = [&](Part columns) {
+      for_columns(X, rows, columns, [&](std::int64_t j, T* numbers, std::int64_t n) {
+        n = std::remove(numbers, numbers + n, raw(missing)[j]) - numbers;
+        double value = std::numeric_limits<double>::quiet_NaN();
+        if (n > 0 && centre_kind == ColumnCentre::kMean) value = mean_of(numbers, n);
+        if (n > 0 && centre_kind == ColumnCentre::kMedian) value = median_of(numbers, n) + 0.0;   // -0 becomes 0
+        if (n > 0 && centre_kind == ColumnCentre::kMode) value = mode_of(numbers, n) + 0.0;
+        raw(centre)[j] = value, raw(present)[j] = n;
+      });
+    };
+    deal_columns(selected(X, rows), X.cols, 1, find, raw(centre), raw(present));
   }
 
   std::vector<NumberCounts<T>> count_numbers(MatrixView<const T> X, VectorView<const std::int32_t> rows,
                                              std::span<const std::int32_t> columns) override {
     constexpr std::int64_t kCountNs = 5;   // a cell
     std::vector<NumberCounts<T>> result(columns.size());
-    const auto count = static_cast<std::int64_t>(columns.size());
-    for_tiles(count, 1, count * selected(X, rows) * kCountNs, [&](std::int64_t c, std::int64_t, std::int64_t) {
-      result[static_cast<std::size_t>(c)] = tally(X, rows, columns[static_cast<std::size_t>(c)]);
-    });
+    const std::int64_t n = selected(X, rows);
+    Ranks* const ranks = ranks_of_rows(n);
+    const Part own = own_part(ranks, std::ssize(columns));
+    const auto count_own = [&] {
+      for_tiles(own.size(), 1, own.size() * n * kCountNs, [&](std::int64_t c, std::int64_t, std::int64_t) {
+        const auto column = static_cast<std::size_t>(own.begin + c);
+        result[column] = tally(X, rows, columns[column]);
+      });
+    };
+    if (ranks) share_counts(*ranks, own, count_own, result);
+    else count_own();
     return result;
   }
 };

@@ -57,6 +57,24 @@ KEDGE_CLONES void widen_range(const T* row, std::int64_t cols, T* minimum, T* ma
   }
 }
 
+// So many ranges of d columns, one behind the other: d minima and d maxima, which the first value replaces.
+template <class T>
+std::vector<T> empty_ranges(std::int64_t count, std::int64_t d) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::vector<T> ranges(static_cast<std::size_t>(count * 2 * d));
+  for (std::size_t e = 0; e < ranges.size(); ++e)
+    ranges[e] = static_cast<std::int64_t>(e) / d % 2 == 0 ? kInfinity : -kInfinity;
+  return ranges;
+}
+
+// The range of all these ranges, in order: of -0 and 0 the first counts.
+template <class T>
+std::vector<T> widest(const std::vector<T>& ranges, std::int64_t d) {
+  std::vector<T> all = empty_ranges<T>(1, d);
+  for (auto at = ranges.begin(); at != ranges.end(); at += d) widen_range(&*at, d, all.data(), all.data() + d);
+  return all;
+}
+
 template <class T>
 class CpuTables final : public TableOps<T> {
  public:
@@ -116,19 +134,22 @@ class CpuTables final : public TableOps<T> {
 
   void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
                     VectorView<T> maximum) override {
-    const std::int64_t n = selected(X, rows), d = X.cols, tiles = tiles_of(n, kRowTile);
-    std::vector<T> low(static_cast<std::size_t>(tiles * d), std::numeric_limits<T>::infinity());
-    std::vector<T> high(static_cast<std::size_t>(tiles * d), -std::numeric_limits<T>::infinity());
-    for_tiles(n, kRowTile, n * d, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        widen_range(row_at(X, rows, i), d, low.data() + tile * d, high.data() + tile * d);
-    });
-    std::fill_n(raw(minimum), d, std::numeric_limits<T>::infinity());
-    std::fill_n(raw(maximum), d, -std::numeric_limits<T>::infinity());
-    for (std::int64_t tile = 0; tile < tiles; ++tile) {
-      widen_range(low.data() + tile * d, d, raw(minimum), raw(maximum));
-      widen_range(high.data() + tile * d, d, raw(minimum), raw(maximum));
-    }
+    const std::int64_t d = X.cols;
+    const auto own = [&](Part part) {
+      const std::int64_t tiles = tiles_of(part.size(), kRowTile);
+      std::vector<T> ranges = empty_ranges<T>(tiles, d);
+      for_tiles(part.size(), kRowTile, part.size() * d, [&](std::int64_t tile, std::int64_t begin, std::int64_t end) {
+        T* const low = ranges.data() + tile * 2 * d;
+        for (std::int64_t i = part.begin + begin; i < part.begin + end; ++i)
+          widen_range(row_at(X, rows, i), d, low, low + d);
+      });
+      return widest(ranges, d);
+    };
+    const std::int64_t n = selected(X, rows);
+    Ranks* const ranks = ranks_of_rows(n);
+    const std::vector<T> range = widest(parts_of_ranks<T>(ranks, [&] { return own(own_rows(ranks, n)); }), d);
+    std::copy_n(range.begin(), d, raw(minimum));
+    std::copy_n(range.begin() + d, d, raw(maximum));
   }
 
   void clip(MatrixView<T> X, T low, T high) override {
