@@ -17,6 +17,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from kedge_server import BIN, SANITIZED, Kedged, spec, wait_for  # noqa: E402
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 JOBS = 3   # that lose a rank; `--jobs 20` is the full run
 RANKS = (1, 2, 3, 4, 7)
 HAS_MPI = (BIN / "libkedge_mpi.so").exists() and shutil.which("mpirun")
@@ -43,11 +44,18 @@ SUMS = {
     "lasso": rows("make_regression", {"estimator": "Lasso"}),
     "boosting": rows("make_classification", {"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 5}}, n_features=20, n_informative=8),
     "counts": rows("make_classification", {"estimator": "BernoulliNB"}, n_informative=8),
+    "density": rows("make_blobs", {"estimator": "StandardScaler"}, {"estimator": "DBSCAN", "params": {"eps": 1.0}}, n_samples=20000, n_features=6),
+    "columns": rows("make_regression", {"estimator": "RobustScaler"}, {"estimator": "MinMaxScaler"}, {"estimator": "SimpleImputer", "params": {"strategy": "median"}},
+                    {"estimator": "Ridge"}),
     "scores": {**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8),
                "task": {"fitScore": {"testSize": 0.7, "scoring": ["accuracy", "roc_auc"]}}},
 }
 STORED = {"neighbours": ({**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8), "select": {"rows": 2000}}, "predict_proba"),
           "components": (rows("make_classification", {"estimator": "PCA", "params": {"n_components": 5}}, n_informative=8), "transform")}
+
+
+def environment(server):
+    return {**os.environ, "KEDGE_URL": server.url, "PYTHONPATH": str(ROOT / "client" / "python" / "src")}
 
 
 @contextlib.contextmanager
@@ -132,6 +140,35 @@ class Cluster(unittest.TestCase):
                 for name, stored in STORED.items():
                     with self.subTest(ranks=ranks, answer=name):
                         self.assertEqual(answer(server, *stored), answers[name])
+
+    def test_the_workflow_of_the_examples_gives_the_same_on_one_rank_and_on_four(self):
+        """As a file of jobs, in C++ and in Python, all divided and collected."""
+        file = ROOT / "examples" / "cluster" / "workflow.json"
+        jobs = json.loads(file.read_text())
+        with running("--devices", "cpu") as server:
+            server.device = "cpu"
+            alone = [outcome(server, job) for job in jobs]
+            printed = self.said(server, "cpu")
+        self.assertIn("DBSCAN: 5 clusters", printed[1])
+        for ranks in (1, 4):
+            with cluster(ranks) as server:
+                server.device = "cluster"
+                self.assertEqual([outcome(server, job) for job in jobs], alone)
+                self.assertEqual(self.said(server, "cluster"), printed)
+                mapped = subprocess.run([BIN / "kedge", "--json", "map", file], env=environment(server), text=True, capture_output=True, timeout=300)
+                self.assertEqual(mapped.returncode, 0, mapped.stderr)
+                results = [json.loads(line)["result"] for line in mapped.stdout.splitlines()]
+                self.assertEqual([result["scores"] for result in results], [of_one["scores"] for of_one, _ in alone])
+                self.assertFalse([result["warnings"] for result in results if "of 4 ranks" in str(result.get("warnings"))])
+
+    def said(self, server, device):
+        """What the examples in C++ and in Python print."""
+        texts = []
+        for command in ([BIN / "workflow"], [sys.executable, ROOT / "examples" / "cluster" / "workflow.py"]):
+            done = subprocess.run([*command, device], env=environment(server), text=True, capture_output=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            texts.append(done.stdout)
+        return texts
 
     def test_is_listed_with_its_ranks(self):
         with cluster(2) as server:
