@@ -53,6 +53,11 @@ StageLoss GradientBoostingClassifier<T>::loss() const {
 }
 
 template <class T>
+void GradientBoostingClassifier<T>::announce(WorkCache& plan, const std::string& content) const {
+  GradientModel<T>::announce(plan, content, kClassifier, params_);
+}
+
+template <class T>
 void GradientBoostingClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kClassifier, X);
   present_ = PresentClasses(y);
@@ -143,6 +148,11 @@ StageLoss GradientBoostingRegressor<T>::loss() const {
   if (params_.loss == "huber") loss.kind = GradientLoss::kHuber;
   if (params_.loss == "quantile") loss.kind = GradientLoss::kQuantile;
   return loss;
+}
+
+template <class T>
+void GradientBoostingRegressor<T>::announce(WorkCache& plan, const std::string& content) const {
+  GradientModel<T>::announce(plan, content, kRegressor, params_);
 }
 
 template <class T>

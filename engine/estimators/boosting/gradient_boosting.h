@@ -22,6 +22,7 @@ class GradientBoostingClassifier final : public Classifier<T>, public Contributo
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  void announce(WorkCache& plan, const std::string& content) const override;
   bool takes_weights() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
   void predict_proba(const Context& ctx, const Samples<T>& X, MatrixView<double> proba) const override;
@@ -48,6 +49,7 @@ class GradientBoostingRegressor final : public Regressor<T>, public Contributor<
   static schema::EstimatorInfo info();
 
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  void announce(WorkCache& plan, const std::string& content) const override;
   bool takes_weights() const override { return true; }
   bool squares_target() const override { return true; }
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;

@@ -127,10 +127,10 @@ void StageLoss::set_delta(std::span<const double> y, std::span<const double> raw
   delta = weighted_percentile(std::move(errors), {weights.begin(), weights.end()}, alpha);
 }
 
-std::vector<double> StageLoss::negative_gradient(std::span<const double> y, std::span<const double> raw) const {
+void StageLoss::negative_gradient(std::span<const double> y, std::span<const double> raw, std::int64_t begin,
+                                  std::int64_t end, std::span<double> slopes) const {
   const std::size_t n = y.size();
-  std::vector<double> slopes(raw.size());
-  for (std::size_t i = 0; i < n; ++i) {
+  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
     const double error = y[i] - raw[i];
     switch (kind) {
       case GradientLoss::kSquared:
@@ -161,10 +161,10 @@ std::vector<double> StageLoss::negative_gradient(std::span<const double> y, std:
       }
     }
   }
-  return slopes;
 }
 
-double StageLoss::row_loss(std::size_t i, std::size_t n, std::span<const double> y, std::span<const double> raw) const {
+double StageLoss::row_loss(std::size_t i, std::span<const double> y, std::span<const double> raw) const {
+  const std::size_t n = y.size();
   const double error = y[i] - raw[i], size = std::abs(error);
   switch (kind) {
     case GradientLoss::kSquared:
@@ -186,16 +186,6 @@ double StageLoss::row_loss(std::size_t i, std::size_t n, std::span<const double>
   for (std::size_t e = i; e < raw.size(); e += n) top = std::max(top, raw[e]);
   for (std::size_t e = i; e < raw.size(); e += n) sum += std::exp(raw[e] - top);
   return top + std::log(sum) - raw[static_cast<std::size_t>(y[i]) * n + i];
-}
-
-double StageLoss::mean(std::span<const double> y, std::span<const double> raw, std::span<const double> weights,
-                       std::span<const std::uint8_t> mask, bool wanted) const {
-  double sum = 0, weight = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (!mask.empty() && (mask[i] != 0) != wanted) continue;
-    sum += weights[i] * row_loss(i, y.size(), y, raw), weight += weights[i];
-  }
-  return sum / weight;
 }
 
 // One step of Newton's method for classes, the best constant for values.

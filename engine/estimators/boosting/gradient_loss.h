@@ -21,19 +21,16 @@ struct StageLoss {
   std::vector<double> first_predictions(std::span<const double> y, std::span<const double> weights,
                                         bool has_weights) const;
   void set_delta(std::span<const double> y, std::span<const double> raw, std::span<const double> weights);
-  // Negative gradients, n x n_outputs, output after output.
-  std::vector<double> negative_gradient(std::span<const double> y, std::span<const double> raw) const;
-  // The weighted mean over the rows where `mask` equals `wanted`; an empty mask: all. In scikit-learn's units.
-  double mean(std::span<const double> y, std::span<const double> raw, std::span<const double> weights,
-              std::span<const std::uint8_t> mask, bool wanted) const;
+  // Negative gradients of the rows [begin, end), to their places in slopes (n x n_outputs, output after output).
+  void negative_gradient(std::span<const double> y, std::span<const double> raw, std::int64_t begin, std::int64_t end,
+                         std::span<double> slopes) const;
+  // Of row i, in scikit-learn's units.
+  double row_loss(std::size_t i, std::span<const double> y, std::span<const double> raw) const;
   // What the leaf of these rows adds to output k.
   double leaf_value(std::int64_t k, std::span<const std::uint32_t> rows, std::span<const double> y,
                     std::span<const double> raw, std::span<const double> slopes, std::span<const double> weights) const;
   // Probabilities of the classes (of the second where there is one output), in place.
   void to_shares(std::vector<double>& raw) const;
-
- private:
-  double row_loss(std::size_t i, std::size_t n, std::span<const double> y, std::span<const double> raw) const;
 };
 
 // The smallest value such that those up to it have this share of the weight.

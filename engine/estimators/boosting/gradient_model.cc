@@ -1,46 +1,40 @@
-// Exact gradient boosting: each stage's trees follow the slopes of the loss, and their leaves take its best steps.
+// Exact gradient boosting: which rows are fitted, which stages a model takes, what it predicts and stores.
 #include "engine/estimators/boosting/gradient_model.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <utility>
 
-#include "engine/backend/host/side_by_side.h"
 #include "engine/backend/host/tree_draft.h"
 #include "engine/core/require.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/part_states.h"
-#include "engine/estimators/trees/tree_trim.h"
 
 namespace kedge::engine {
 namespace {
 
 using schema::ErrorCode;
-constexpr std::uint64_t kLargestSeed = 0x7ffffffe;   // of a tree
 
-// Exactly `wanted` of n rows.
-std::vector<std::uint8_t> draw_mask(std::int64_t n, std::int64_t wanted, LegacyRandom& random) {
-  std::vector<std::uint8_t> mask(static_cast<std::size_t>(n), 0);
-  std::int64_t drawn = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (!(random.uniform() * static_cast<double>(n - i) < static_cast<double>(wanted - drawn))) continue;
-    mask[static_cast<std::size_t>(i)] = 1;
-    ++drawn;
-  }
-  return mask;
+// Names all that stages depend on but their number.
+std::string work_key(const std::string& content, const char* owner, const GradientParams& p) {
+  const auto text = [](const auto& optional) { return optional ? fmt::format("{}", *optional) : std::string("null"); };
+  return fmt::format("{} | {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", content, owner, p.loss,
+                     p.learning_rate, p.subsample, p.alpha, schema::to_string(p.min_samples_split),
+                     schema::to_string(p.min_samples_leaf), schema::to_string(p.max_features),
+                     p.min_weight_fraction_leaf, p.min_impurity_decrease, p.ccp_alpha, text(p.max_depth),
+                     text(p.max_leaf_nodes), text(p.n_iter_no_change), text(p.random_state), text(p.init),
+                     p.validation_fraction, p.tol);
 }
 
-// Rows of each leaf, of those that the stage has drawn.
-std::vector<std::vector<std::uint32_t>> members_of(const Forest& tree, const std::vector<std::int32_t>& leaves,
-                                                   std::span<const std::uint8_t> mask) {
-  std::vector<std::vector<std::uint32_t>> members(static_cast<std::size_t>(tree.n_nodes()));
-  for (std::size_t i = 0; i < leaves.size(); ++i)
-    if (mask.empty() || mask[i]) members[static_cast<std::size_t>(leaves[i])].push_back(static_cast<std::uint32_t>(i));
-  return members;
+template <class V>
+std::vector<V> first_of(const std::vector<V>& values, std::int64_t n) {
+  return {values.begin(), values.begin() + std::min<std::ptrdiff_t>(n, std::ssize(values))};
 }
 
 // Of the squared error that each column's cuts take away, unnormalised.
@@ -83,9 +77,9 @@ void GradientModel<T>::part_rows(const GradientTarget& target, std::int64_t n, s
 }
 
 template <class T>
-auto GradientModel<T>::rows_of(const std::vector<double>& values, const GradientTarget& target,
-                               const std::vector<std::int32_t>& rows) const -> Rows {
-  Rows part{.n = static_cast<std::int64_t>(rows.size())};
+GradientRows GradientModel<T>::rows_of(const std::vector<double>& values, const GradientTarget& target,
+                                       const std::vector<std::int32_t>& rows) const {
+  GradientRows part{.n = static_cast<std::int64_t>(rows.size())};
   part.values.reserve(rows.size() * static_cast<std::size_t>(n_features_));
   for (const std::int32_t row : rows) {
     const auto at = static_cast<std::size_t>(row);
@@ -108,109 +102,59 @@ void GradientModel<T>::fit(const Context& ctx, const GradientParams& params, con
   n_features_ = X.n_cols(), max_features_ = params.columns_per_split(n_features_);
   require(max_features_ <= n_features_, ErrorCode::kBadData, "{}: max_features is {}, the data have {} columns",
           target.owner, max_features_, n_features_);
+  const std::string key = work_key(X.content, target.owner, params);
+  const bool is_shared = ctx.work && !X.content.empty() && ctx.work->wanted(key).size() > 1;
+  if (is_shared) {
+    const auto most = std::max(params.n_estimators, static_cast<std::int64_t>(*ctx.work->wanted(key).rbegin()));
+    take(*ctx.work->get<GradientStages>("boosting stages", key, [&] { return grown(ctx, X, target, most); }));
+  } else {
+    take(grown(ctx, X, target, params.n_estimators));
+  }
+}
+
+template <class T>
+void GradientModel<T>::announce(WorkCache& plan, const std::string& content, const char* owner,
+                                const GradientParams& params) {
+  plan.want(work_key(content, owner, params), static_cast<double>(params.n_estimators));
+}
+
+template <class T>
+GradientStages GradientModel<T>::grown(const Context& ctx, const Samples<T>& X, const GradientTarget& target,
+                                       std::int64_t n_stages) const {
   const auto seed =
-      static_cast<std::uint32_t>(params.random_state ? static_cast<std::uint64_t>(*params.random_state) : ctx.seed);
+      static_cast<std::uint32_t>(params_.random_state ? static_cast<std::uint64_t>(*params_.random_state) : ctx.seed);
   RowParts parts;
   part_rows(target, X.n_rows(), seed, parts);
-  Rows fitted, validated;
+  GradientRows fitted, validated;
   {
     const std::vector<double> values = host_values(ctx, X);
     fitted = rows_of(values, target, parts.train), validated = rows_of(values, target, parts.test);
   }
   require(std::accumulate(fitted.weights.begin(), fitted.weights.end(), 0.0) > 0, ErrorCode::kBadData,
           "{}: the weights of the fitted rows sum to 0, must be more", target.owner);
-  first_.assign(static_cast<std::size_t>(loss_.n_outputs), 0.0);
-  if (!params.init) first_ = loss_.first_predictions(fitted.y, fitted.weights, !target.weights.empty());
-  for (Rows* const rows : {&fitted, &validated})
-    for (const double value : first_) rows->raw.insert(rows->raw.end(), static_cast<std::size_t>(rows->n), value);
-  LegacyRandom random(seed);
-  grow_stages(ctx, fitted, validated, random);
-  set_importances();
-  kept_shap_ = {};
-  for (auto& trees : growing_) forests_.push_back(join_trees(std::move(trees), 0, n_features_));
-  growing_.clear();
+  GradientStages stages{.first = std::vector<double>(static_cast<std::size_t>(loss_.n_outputs), 0.0)};
+  if (!params_.init) stages.first = loss_.first_predictions(fitted.y, fitted.weights, !target.weights.empty());
+  for (GradientRows* const rows : {&fitted, &validated})
+    for (const double value : stages.first) rows->raw.insert(rows->raw.end(), static_cast<std::size_t>(rows->n), value);
+  grow_stages(ctx, params_, loss_, n_stages, seed, fitted, validated, stages);
+  return stages;
 }
 
+// The first n_estimators of the stages.
 template <class T>
-void GradientModel<T>::update(Rows& rows, std::int64_t k, const Forest& tree) const {
-  const std::vector<std::int32_t> leaves = leaves_of(tree, rows.values);
-  double* const raw = rows.raw.data() + k * rows.n;
-  for (std::size_t i = 0; i < leaves.size(); ++i)
-    raw[i] += learning_rate_ * tree.mean[static_cast<std::size_t>(leaves[i])];
-}
-
-// Grows the trees of one stage on the slopes as they are before it.
-template <class T>
-void GradientModel<T>::stage(const Rows& at, std::span<const std::uint8_t> mask, StageGrower& grower,
-                             LegacyRandom& random) {
-  const std::vector<double> slopes = loss_.negative_gradient(at.y, at.raw);
-  std::vector<double> weights = at.weights;
-  for (std::size_t i = 0; i < mask.size(); ++i) weights[i] *= mask[i];
-  const StageRules rules = params_.rules(at.n, n_features_, std::accumulate(weights.begin(), weights.end(), 0.0));
-  const auto n = static_cast<std::size_t>(at.n);
-  for (std::int64_t k = 0; k < loss_.n_outputs; ++k) {
-    const std::span<const double> own(slopes.data() + static_cast<std::size_t>(k) * n, n);
-    Forest tree = grower.grow(own, weights, rules, static_cast<std::uint32_t>(random.interval(kLargestSeed)));
-    if (params_.ccp_alpha > 0) tree = pruned(tree, params_.ccp_alpha);
-    if (loss_.kind != GradientLoss::kSquared) {
-      const auto members = members_of(tree, leaves_of(tree, at.values), mask);
-      for (std::size_t node = 0; node < members.size(); ++node)
-        if (tree.feature[node] < 0 && !members[node].empty())
-          tree.mean[node] = loss_.leaf_value(k, members[node], at.y, at.raw, slopes, weights);
-    }
-    growing_[static_cast<std::size_t>(k)].push_back(std::move(tree));
-  }
-}
-
-template <class T>
-void GradientModel<T>::add_stage(Rows& rows) const {
-  if (rows.n == 0) return;
-  for (std::int64_t k = 0; k < loss_.n_outputs; ++k) update(rows, k, growing_[static_cast<std::size_t>(k)].back());
-}
-
-template <class T>
-void GradientModel<T>::grow_stages(const Context& ctx, Rows& fitted, Rows& validated, LegacyRandom& random) {
-  const StageColumns columns(fitted.values, fitted.n, n_features_, host_threads());
-  StageGrower grower(columns, host_threads());
-  const bool draws = params_.subsample < 1;
-  const std::int64_t drawn =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(params_.subsample * static_cast<double>(fitted.n)));
-  std::vector<double> history(static_cast<std::size_t>(params_.n_iter_no_change.value_or(0)),
-                              std::numeric_limits<double>::infinity());
-  double before = 0;
-  growing_.resize(static_cast<std::size_t>(loss_.n_outputs));
-  for (bool is_last = false; n_stages_ < params_.n_estimators && !is_last; ++n_stages_) {
-    ctx.check_stop();
-    std::vector<std::uint8_t> mask;
-    if (draws) mask = draw_mask(fitted.n, drawn, random);
-    if (draws && n_stages_ == 0) before = loss_.mean(fitted.y, fitted.raw, fitted.weights, mask, false);
-    loss_.set_delta(fitted.y, fitted.raw, fitted.weights);
-    stage(fitted, mask, grower, random);
-    add_stage(fitted);
-    train_score_.push_back(loss_.mean(fitted.y, fitted.raw, fitted.weights, mask, true));
-    if (draws) {
-      oob_scores_.push_back(loss_.mean(fitted.y, fitted.raw, fitted.weights, mask, false));
-      oob_improvement_.push_back(before - oob_scores_.back());
-      before = oob_scores_.back();
-    }
-    ctx.progress("trees", n_stages_ + 1, params_.n_estimators, "stages");
-    if (history.empty()) continue;
-    add_stage(validated);
-    const double own = loss_.mean(validated.y, validated.raw, validated.weights, {}, true);
-    is_last = std::ranges::none_of(history, [&](double past) { return own + params_.tol < past; });
-    if (!is_last) history[static_cast<std::size_t>(n_stages_) % history.size()] = own;
-  }
-}
-
-template <class T>
-void GradientModel<T>::set_importances() {
+void GradientModel<T>::take(const GradientStages& stages) {
+  n_stages_ = std::min(params_.n_estimators, stages.size());
+  first_ = stages.first, train_score_ = first_of(stages.train_score, n_stages_);
+  oob_scores_ = first_of(stages.oob_scores, n_stages_), oob_improvement_ = first_of(stages.oob_improvement, n_stages_);
   importances_.assign(static_cast<std::size_t>(n_features_), 0.0);
-  for (const auto& trees : growing_) {
+  for (const std::vector<Forest>& of_output : stages.trees) {
+    std::vector<Forest> trees = first_of(of_output, n_stages_);
     for (const Forest& tree : trees) {
       if (tree.n_nodes() == 1) continue;
       const std::vector<double> own = decreases(tree);
       std::ranges::transform(importances_, own, importances_.begin(), std::plus<>());
     }
+    forests_.push_back(join_trees(std::move(trees), 0, n_features_));
   }
   const double sum = std::accumulate(importances_.begin(), importances_.end(), 0.0);
   if (sum > 0)

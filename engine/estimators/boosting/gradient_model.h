@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/legacy_random.h"
 #include "engine/core/row_parts.h"
 #include "engine/estimators/boosting/gradient_loss.h"
 #include "engine/estimators/boosting/gradient_params.h"
+#include "engine/estimators/boosting/gradient_stages.h"
 #include "engine/estimators/contributions.h"
 #include "engine/estimators/estimator.h"
 
@@ -28,7 +28,11 @@ struct GradientTarget {
 template <class T>
 class GradientModel {
  public:
-  // Errors: kBadData for no rows or columns, weights that sum to 0, and rows set aside that leave none or lack a class.
+  // What fit() with these parameters will ask of a search's work, for announce().
+  static void announce(WorkCache& plan, const std::string& content, const char* owner, const GradientParams& params);
+  // Within a search (ctx.work) the stages of candidates that differ only in n_estimators are grown once, for the
+  // largest. Errors: kBadData for no rows or columns, weights that sum to 0, and rows set aside that leave none or lack
+  // a class.
   void fit(const Context& ctx, const GradientParams& params, const Samples<T>& X, const GradientTarget& target);
   // Raw predictions, n_rows x n_outputs, output after output, host.
   std::vector<double> raw(const Context& ctx, const char* owner, const Samples<T>& X) const;
@@ -41,26 +45,19 @@ class GradientModel {
   void state(StateArchive& archive, const StageLoss& loss, const GradientParams& params);
 
  private:
-  struct Rows {   // of one part: the fitted one, or that which is set aside
-    std::int64_t n = 0;
-    std::vector<float> values;
-    std::vector<double> y, weights, raw;
-  };
   void part_rows(const GradientTarget& target, std::int64_t n, std::uint32_t seed, RowParts& parts) const;
-  Rows rows_of(const std::vector<double>& values, const GradientTarget& target,
-               const std::vector<std::int32_t>& rows) const;
-  void stage(const Rows& at, std::span<const std::uint8_t> mask, StageGrower& grower, LegacyRandom& random);
-  void grow_stages(const Context& ctx, Rows& fitted, Rows& validated, LegacyRandom& random);
-  void add_stage(Rows& rows) const;
-  void update(Rows& rows, std::int64_t k, const Forest& tree) const;
-  void set_importances();
+  GradientRows rows_of(const std::vector<double>& values, const GradientTarget& target,
+                       const std::vector<std::int32_t>& rows) const;
+  GradientStages grown(const Context& ctx, const Samples<T>& X, const GradientTarget& target,
+                       std::int64_t n_stages) const;
+  void take(const GradientStages& stages);
 
   GradientParams params_;
   StageLoss loss_;
   double learning_rate_ = 0.1;
   std::int64_t n_features_ = 0, max_features_ = 0, n_stages_ = 0;
   std::vector<double> first_, importances_, train_score_, oob_improvement_, oob_scores_;
-  std::vector<Forest> forests_;                // by output, a tree for each stage
+  std::vector<Forest> forests_;   // by output, a tree for each stage
   // The forests on a device; made by the first prediction. They borrow forests_, so a copy of the model has none.
   struct Ready {
     Ready() = default;
@@ -73,8 +70,7 @@ class GradientModel {
     const Device* on = nullptr;
   };
   mutable Ready ready_;
-  mutable KeptShap kept_shap_;                 // of forests_
-  std::vector<std::vector<Forest>> growing_;   // by output: its trees so far; during fit alone
+  mutable KeptShap kept_shap_;   // of forests_
 };
 
 }   // namespace kedge::engine

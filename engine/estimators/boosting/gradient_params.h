@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/core/params.h"
-#include "engine/estimators/boosting/stage_grower.h"
+#include "engine/estimators/boosting/stage_cuts.h"
 
 namespace kedge::engine {
 

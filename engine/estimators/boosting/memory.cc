@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "engine/estimators/boosting/gradient_stages.h"
 #include "engine/estimators/memory_terms.h"
 
 namespace kedge::engine::memory {
@@ -39,7 +40,7 @@ MemoryNeed hist_boosting(const SampleShape& X, const Step& step) {
 }
 
 // The values in double until they are float32 by row and by column, there with the places of their rows, and once more
-// for the rows of a tree; of each row its gradients and its places.
+// for the rows of each of the trees that grow side by side; of each row its gradients, and its places in those trees.
 MemoryNeed exact_boosting(const SampleShape& X, const Step& step) {
   const std::int64_t outputs = X.n_outputs > 2 ? X.n_outputs : 1;
   const std::int64_t threads = std::max(1U, std::thread::hardware_concurrency());
@@ -47,8 +48,10 @@ MemoryNeed exact_boosting(const SampleShape& X, const Step& step) {
   const std::int64_t leaves = std::min({integer(step, "max_leaf_nodes", kMost), X.rows, std::int64_t{1} << depth});
   const std::int64_t n_trees = integer(step, "n_estimators", 100) * outputs, nodes = bytes_of(n_trees, 2 * leaves, 64);
   const std::int64_t coded = bytes_of(n_trees, 2 * leaves, kOfPackedNode);
-  const std::int64_t lists = 2 * bytes_of(X.rows, X.cols, 8) + bytes_of(X.rows, threads, 8);
-  const std::int64_t rows = bytes_of(X.rows, 1, 100 + 40 * outputs);
+  const std::int64_t list = bytes_of(X.rows, X.cols, 8);
+  const std::int64_t trees = outputs > 1 && list <= kMostListBytes ? std::min(threads, outputs) : 1;
+  const std::int64_t lists = (1 + trees) * list + bytes_of(X.rows, threads, 8);
+  const std::int64_t rows = bytes_of(X.rows, 1, 70 + 30 * trees + 40 * outputs);
   const std::int64_t use = X.copy() + bytes_of(X.rows, outputs, 16) + answers(X);
   return {.work = std::max(doubles(X), lists) + bytes_of(X.rows, X.cols, 8) + X.copy() + rows + 2 * nodes + answers(X),
           .use = use + nodes + 2 * coded,

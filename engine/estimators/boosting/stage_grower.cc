@@ -2,37 +2,26 @@
 #include "engine/estimators/boosting/stage_grower.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <utility>
 
-#include "engine/backend/host/parallel_tasks.h"
 #include "engine/core/stop.h"
 
 namespace kedge::engine {
 namespace {
 
-constexpr float kSameValue = 1e-7F;                // values that differ by no more are not cut apart
 constexpr std::int64_t kParallelCells = 1 << 16;   // of a node, from which its columns are worth several threads
-constexpr double kNearly = 1 - 1e-12;              // of a score: its rounding is less
+constexpr std::size_t kRowsBetweenLooks = 64;
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 }   // namespace
 
-StageColumns::StageColumns(std::vector<float> of_rows, std::int64_t rows, std::int64_t cols, int n_threads)
-    : n_rows(rows), n_cols(cols), sorted(static_cast<std::size_t>(rows * cols)), values(std::move(of_rows)) {
-  parallel_tasks(n_threads, n_cols, [&](std::int64_t col, int) {
-    Cell* const cells = sorted.data() + col * n_rows;
-    for (std::int64_t i = 0; i < n_rows; ++i)
-      cells[i] = {values[static_cast<std::size_t>(i * n_cols + col)], static_cast<std::uint32_t>(i)};
-    std::sort(cells, cells + n_rows,
-              [](const Cell& a, const Cell& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; });
-  });
-}
-
-std::vector<std::int32_t> leaves_of(const Forest& tree, std::span<const float> values) {
-  std::vector<std::int32_t> leaves(values.size() / static_cast<std::size_t>(tree.n_cols));
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
+void put_leaves(const Forest& tree, std::span<const float> values, std::span<std::int32_t> leaves) {
+  const std::size_t n = values.size() / static_cast<std::size_t>(tree.n_cols);
+  for (std::size_t i = 0; i < n; ++i) {
     const float* const row = values.data() + i * static_cast<std::size_t>(tree.n_cols);
     std::size_t node = 0;
     while (tree.feature[node] >= 0)
@@ -40,7 +29,6 @@ std::vector<std::int32_t> leaves_of(const Forest& tree, std::span<const float> v
           static_cast<double>(row[tree.feature[node]]) <= tree.threshold[node] ? tree.left[node] : tree.right[node]);
     leaves[i] = static_cast<std::int32_t>(node);
   }
-  return leaves;
 }
 
 std::uint32_t StageGrower::next_word() {
@@ -49,31 +37,32 @@ std::uint32_t StageGrower::next_word() {
   return word_ % 0x80000000U;
 }
 
+StepTeam* StageGrower::team_for(std::int64_t cells) const {
+  return cells >= kParallelCells ? team_ : nullptr;
+}
+
 void StageGrower::start(std::span<const double> y, std::span<const double> weights) {
   y_ = y, weights_ = weights;
   order_.clear();
   for (std::size_t i = 0; i < y.size(); ++i)
     if (weights[i] != 0) order_.push_back(static_cast<std::uint32_t>(i));
-  n_listed_ = static_cast<std::int64_t>(order_.size());
-  are_equal_ = std::ranges::all_of(order_, [&](std::uint32_t i) { return weights[i] == 1; });
+  n_rows_ = std::ssize(order_);
+  if (columns_.n_coded > 0) rows_ = order_, moved_rows_.resize(rows_.size());
   weighted_.resize(y.size()), goes_left_.resize(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) weighted_[i] = weights[i] * y[i];
-  lists_.resize(static_cast<std::size_t>(n_listed_ * columns_.n_cols));
-  moved_.resize(static_cast<std::size_t>(n_listed_ * n_threads_));
-  if (reciprocal_.size() < order_.size() + 1) {
-    reciprocal_.resize(order_.size() + 1);
-    for (std::size_t i = 1; i < reciprocal_.size(); ++i) reciprocal_[i] = 1 / static_cast<double>(i);
-  }
-  const bool has_all = n_listed_ == columns_.n_rows;
-  parallel_tasks(columns_.n_cols * n_listed_ >= kParallelCells ? n_threads_ : 1, columns_.n_cols,
-                 [&](std::int64_t col, int) {
-                   const StageColumns::Cell* const from = columns_.sorted.data() + col * columns_.n_rows;
-                   StageColumns::Cell* const to = list(col);
-                   if (has_all) std::copy_n(from, n_listed_, to);
-                   else
-                     std::copy_if(from, from + columns_.n_rows, to,
-                                  [&](const StageColumns::Cell& cell) { return weights[cell.row] != 0; });
-                 });
+  const bool are_equal = std::ranges::all_of(order_, [&](std::uint32_t i) { return weights[i] == 1; });
+  cuts_.start(weighted_, weights_, are_equal, n_rows_, rules_);
+  lists_.resize(static_cast<std::size_t>(n_rows_ * columns_.n_listed));
+  if (!lists_.empty()) moved_.resize(static_cast<std::size_t>(n_rows_ * (team_ ? team_->size() : 1)));
+  const bool has_all = n_rows_ == columns_.n_rows;
+  in_pieces(team_for(columns_.n_listed * n_rows_), columns_.n_listed, [&](std::int64_t list, int) {
+    const StageColumns::Cell* const from = columns_.sorted.data() + list * columns_.n_rows;
+    StageColumns::Cell* const to = lists_.data() + list * n_rows_;
+    if (has_all) std::copy_n(from, n_rows_, to);
+    else
+      std::copy_if(from, from + columns_.n_rows, to,
+                   [&](const StageColumns::Cell& cell) { return weights[cell.row] != 0; });
+  });
   features_.resize(static_cast<std::size_t>(columns_.n_cols)), constant_.assign(features_.size(), 0);
   std::iota(features_.begin(), features_.end(), 0);
   nodes_.clear();
@@ -83,7 +72,7 @@ Forest StageGrower::grow(std::span<const double> y, std::span<const double> weig
                          std::uint32_t seed) {
   rules_ = rules, word_ = seed;
   start(y, weights);
-  const Range all{0, n_listed_};
+  const Range all{0, n_rows_};
   total_weight_ = 0;
   for (const std::uint32_t i : order_) total_weight_ += weights[i];
   add_node(all, 0, 0, std::numeric_limits<double>::quiet_NaN());
@@ -110,10 +99,35 @@ std::int32_t StageGrower::add_node(Range range, std::int64_t depth, std::int64_t
   return static_cast<std::int32_t>(nodes_.size()) - 1;
 }
 
+// Of the columns that are not known to be constant.
+void StageGrower::find_varying(Range range, std::int64_t n_constant) {
+  if (columns_.n_coded == 0) return;
+  const auto words = static_cast<std::size_t>(columns_.words);
+  varies_.assign(words, 0);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(varies_.data());
+  const std::size_t n_bytes = 8 * words;
+  std::fill(bytes + columns_.n_coded, bytes + n_bytes, std::uint8_t{1});   // no columns
+  for (std::int64_t i = 0; i < n_constant; ++i)
+    if (const std::int32_t place = coded(constant_[static_cast<std::size_t>(i)]); place >= 0) bytes[place] = 1;
+  const std::span<const std::uint32_t> rows = rows_of(range);
+  const std::uint64_t* const first = columns_.codes.data() + rows[0] * words;
+  for (std::size_t from = 0; from < rows.size() && std::memchr(bytes, 0, n_bytes); from += kRowsBetweenLooks)
+    for (const std::uint32_t row : rows.subspan(from, std::min(kRowsBetweenLooks, rows.size() - from)))
+      for (std::size_t w = 0; w < words; ++w) varies_[w] |= columns_.codes[row * words + w] ^ first[w];
+}
+
+bool StageGrower::varies(std::int32_t column, Range range) const {
+  if (const std::int32_t place = coded(column); place >= 0)
+    return reinterpret_cast<const std::uint8_t*>(varies_.data())[place] != 0;
+  const StageColumns::Cell* const cells = cells_of(column, range);
+  return cells[range.size() - 1].value > cells[0].value + kSameValue;
+}
+
 // Draws columns without replacement until there are max_features of them and one that varies. Those that are known not
 // to vary in the node are drawn as well, but not looked at. Source: sklearn/tree/_splitter.pyx, node_split_best.
-std::vector<std::int32_t> StageGrower::draw_columns(Range range, std::int64_t& n_constant) {
-  std::vector<std::int32_t> drawn;
+void StageGrower::draw_columns(Range range, std::int64_t& n_constant) {
+  found_.clear();
+  find_varying(range, n_constant);
   const std::int64_t known = n_constant;
   std::int64_t visited = 0, found = 0, drawn_known = 0, left = columns_.n_cols;
   const auto at = [](std::vector<std::int32_t>& v, std::int64_t i) -> std::int32_t& {
@@ -128,49 +142,39 @@ std::vector<std::int32_t> StageGrower::draw_columns(Range range, std::int64_t& n
     }
     place += found;
     const std::int32_t column = at(features_, place);
-    const StageColumns::Cell* const cells = list(column);
-    if (cells[range.end - 1].value <= cells[range.begin].value + kSameValue) {
+    if (!varies(column, range)) {
       std::swap(at(features_, place), at(features_, known + found));
       ++found;
       continue;
     }
     std::swap(at(features_, --left), at(features_, place));
-    drawn.push_back(column);
+    found_.push_back({.feature = column});
   }
   std::copy_n(constant_.begin(), known, features_.begin());
   std::copy_n(features_.begin() + known, found, constant_.begin() + known);
   n_constant = known + found;
-  return drawn;
 }
 
-// The first of the best cuts of a column.
-StageGrower::Cut StageGrower::best_cut(std::int32_t column, Range range, double sum, double weight) const {
-  const StageColumns::Cell* const cells = list(column) + range.begin;
-  const std::int64_t n = range.size(), least = std::max<std::int64_t>(rules_.min_samples_leaf, 1);
-  Cut best{.score = -std::numeric_limits<double>::infinity(), .feature = column};
-  double left = 0, left_weight = 0;
-  std::int64_t at = 0;
-  for (std::int64_t i = 0; i < n - least; ++i) {
-    left += weighted_[cells[i].row];
-    if (!are_equal_) left_weight += weights_[cells[i].row];
-    if (i + 1 < least || cells[i + 1].value <= cells[i].value + kSameValue) continue;
-    const double right = sum - left;
-    const std::int64_t n_left = i + 1;
-    if (are_equal_) {
-      left_weight = static_cast<double>(n_left);
-      const double about = left * left * reciprocal_[static_cast<std::size_t>(n_left)] +
-                           right * right * reciprocal_[static_cast<std::size_t>(n - n_left)];
-      if (about < best.score * kNearly) continue;   // divisions take longer
+// The best cut of each column that was drawn.
+void StageGrower::find_cuts(Range range, const StageCuts::Node& node) {
+  const auto feature_of = [&](std::int32_t k) { return found_[static_cast<std::size_t>(k)].feature; };
+  by_kind_.resize(found_.size());
+  std::iota(by_kind_.begin(), by_kind_.end(), 0);
+  const auto coded_ones = std::ranges::partition(by_kind_, [&](std::int32_t k) { return coded(feature_of(k)) < 0; });
+  constexpr std::int64_t kTogether = StageCuts::kMostTogether;
+  const std::int64_t n_coded = std::ssize(coded_ones), n_lists = std::ssize(found_) - n_coded;
+  const std::int64_t n_calls = (n_coded + kTogether - 1) / kTogether;
+  in_pieces(team_for(std::ssize(found_) * range.size()), n_lists + n_calls, [&](std::int64_t piece, int) {
+    if (piece < n_lists) {
+      StageCut& cut = found_[static_cast<std::size_t>(by_kind_[static_cast<std::size_t>(piece)])];
+      cut = cuts_.of_list(cut.feature, {cells_of(cut.feature, range), static_cast<std::size_t>(range.size())}, node);
+      return;
     }
-    const double right_weight = weight - left_weight;
-    if (left_weight < rules_.min_weight_leaf || right_weight < rules_.min_weight_leaf) continue;
-    const double score = left * left / left_weight + right * right / right_weight;
-    if (score > best.score) best.score = score, at = n_left;
-  }
-  if (at == 0) return best;
-  best.n_left = at;
-  best.threshold = static_cast<double>(cells[at - 1].value) / 2 + static_cast<double>(cells[at].value) / 2;
-  return best;
+    const std::int64_t first = (piece - n_lists) * kTogether;
+    const std::span<const std::int32_t> places = std::span(by_kind_).subspan(
+        static_cast<std::size_t>(n_lists + first), static_cast<std::size_t>(std::min(kTogether, n_coded - first)));
+    cuts_.of_codes(places, rows_of(range), node, found_);
+  });
 }
 
 StageGrower::Split StageGrower::split(std::int32_t index) {
@@ -182,17 +186,11 @@ StageGrower::Split StageGrower::split(std::int32_t index) {
   if (node.depth >= rules_.max_depth || n < rules_.min_samples_split || n < 2 * rules_.min_samples_leaf ||
       node.weight < 2 * rules_.min_weight_leaf || node.impurity <= kEps)
     return found;
-  const std::vector<std::int32_t> columns = draw_columns(node.range, found.n_constant);
-  std::vector<Cut> cuts(columns.size());
-  const double sum = node.sum;
-  const bool is_large = static_cast<std::int64_t>(columns.size()) * n >= kParallelCells;
-  parallel_tasks(is_large ? n_threads_ : 1, static_cast<std::int64_t>(columns.size()), [&](std::int64_t k, int) {
-    const auto place = static_cast<std::size_t>(k);
-    cuts[place] = best_cut(columns[place], node.range, sum, node.weight);
-  });
-  const auto best = std::ranges::max_element(cuts, {}, &Cut::score);   // the first of equal ones
-  if (best == cuts.end() || best->n_left == 0) return found;
-  found.cut = *best, found.last_column = columns.back();
+  draw_columns(node.range, found.n_constant);
+  find_cuts(node.range, {.sum = node.sum, .weight = node.weight});
+  const auto best = std::ranges::max_element(found_, {}, &StageCut::score);   // the first of equal ones
+  if (best == found_.end() || best->n_left == 0) return found;
+  found.cut = *best, found.last_column = found_.back().feature;
   order_rows(node.range, found);
   judge(node, found);
   return found;
@@ -220,31 +218,51 @@ void StageGrower::judge(const Node& node, Split& found) const {
   found.is_leaf = found.improvement + kEps < rules_.min_impurity_decrease;
 }
 
-void StageGrower::mark(Range range, const Cut& cut) {
-  const StageColumns::Cell* const cells = list(cut.feature) + range.begin;
+void StageGrower::mark(Range range, const StageCut& cut) {
+  if (const std::int32_t place = coded(cut.feature); place >= 0) {
+    for (const std::uint32_t row : rows_of(range)) goes_left_[row] = columns_.codes_of(row)[place] <= cut.code;
+    return;
+  }
+  const StageColumns::Cell* const cells = cells_of(cut.feature, range);
   for (std::int64_t i = 0; i < range.size(); ++i) goes_left_[cells[i].row] = i < cut.n_left;
+}
+
+// The order of the node's rows becomes that of a column, where they are ascending if their values are equal.
+void StageGrower::sort_rows(Range range, std::int32_t column) {
+  std::uint32_t* const to = order_.data() + range.begin;
+  const std::int32_t place = coded(column);
+  if (place < 0) {
+    const StageColumns::Cell* const cells = cells_of(column, range);
+    for (std::int64_t i = 0; i < range.size(); ++i) to[i] = cells[i].row;
+    return;
+  }
+  std::array<std::int64_t, StageColumns::kMostCodes + 1> begins{};   // of the rows with a code
+  for (const std::uint32_t row : rows_of(range)) ++begins[std::size_t{columns_.codes_of(row)[place]} + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  for (const std::uint32_t row : rows_of(range)) to[begins[columns_.codes_of(row)[place]]++] = row;
 }
 
 // The rows of the node in the order in which scikit-learn has them once it is cut: by the column that was looked at
 // last, then the right ones changed for left ones from the end. Sums over a node's rows follow it.
 void StageGrower::order_rows(Range range, const Split& split) {
   mark(range, split.cut);
-  const StageColumns::Cell* const last = list(split.last_column) + range.begin;
+  sort_rows(range, split.last_column);
   std::uint32_t* const rows = order_.data() + range.begin;
-  for (std::int64_t i = 0; i < range.size(); ++i) rows[i] = last[i].row;
   for (std::int64_t left = 0, end = range.size(); left < end;) {
     if (goes_left_[rows[left]]) ++left;
     else std::swap(rows[left], rows[--end]);
   }
 }
 
-// Every column's list: the left rows first, both sides in their former order.
-void StageGrower::part_lists(Range range, const Cut& cut) {
+// Every list: the left rows first, both sides in their former order.
+void StageGrower::part_lists(Range range, const StageCut& cut) {
   mark(range, cut);
-  const bool is_large = columns_.n_cols * range.size() >= kParallelCells;
-  parallel_tasks(is_large ? n_threads_ : 1, columns_.n_cols, [&](std::int64_t col, int worker) {
-    if (col == cut.feature) return;   // in order already
-    StageColumns::Cell *const cells = list(col) + range.begin, *const moved = moved_.data() + worker * n_listed_;
+  if (columns_.n_coded > 0) part_rows(range);
+  const std::int64_t own = columns_.listed[static_cast<std::size_t>(cut.feature)];
+  in_pieces(team_for(columns_.n_listed * range.size()), columns_.n_listed, [&](std::int64_t list, int worker) {
+    if (list == own) return;   // in order already
+    StageColumns::Cell *const cells = lists_.data() + list * n_rows_ + range.begin, *const moved = moved_.data() +
+                                                                                                   worker * n_rows_;
     std::int64_t left = 0, right = 0;
     for (std::int64_t i = 0; i < range.size(); ++i) {
       const StageColumns::Cell cell = cells[i];
@@ -254,6 +272,18 @@ void StageGrower::part_lists(Range range, const Cut& cut) {
     }
     std::copy_n(moved, right, cells + left);
   });
+}
+
+void StageGrower::part_rows(Range range) {
+  std::uint32_t* const rows = rows_.data() + range.begin;
+  std::int64_t left = 0, right = 0;
+  for (std::int64_t i = 0; i < range.size(); ++i) {
+    const std::uint32_t row = rows[i];
+    const bool is_left = goes_left_[row] != 0;
+    rows[left] = row, moved_rows_[static_cast<std::size_t>(right)] = row;
+    left += is_left, right += !is_left;
+  }
+  std::copy_n(moved_rows_.data(), right, rows + left);
 }
 
 void StageGrower::make_children(std::int32_t index, const Split& split) {

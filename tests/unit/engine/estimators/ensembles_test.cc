@@ -77,20 +77,27 @@ TEST(MultiLayerPerceptron, SaysInWhichEpochALossIsNoNumber) {
   EXPECT_NE(said.find("lower learning_rate_init"), std::string::npos) << said;
 }
 
-TEST(GradientBoosting, GrowsTheSameTreesAtAnyNumberOfThreads) {
-  const Data data = waves(6000);   // so many that the columns of a node are shared between threads
+// Trees side by side where they are small or no fewer than the threads, and otherwise their columns.
+class OfRows : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(OfRows, GradientBoostingGrowsTheSameTreesAtAnyNumberOfThreads) {
+  const Data data = waves(GetParam());
   const int before = omp_get_max_threads();
-  std::vector<double> curves[2];
-  for (const int threads : {1, 2}) {
+  std::vector<std::vector<double>> curves;
+  for (const int threads : {1, 2, 4}) {
     omp_set_num_threads(threads);
-    curves[threads - 1] = numbers(
-        *fitted("GradientBoostingClassifier", {{"n_estimators", 3}, {"subsample", 0.7}, {"random_state", 1}}, data),
-        "oob_scores_");
+    const ValueMap params{{"n_estimators", 3}, {"subsample", 0.7}, {"random_state", 1}};
+    const auto fit = fitted("GradientBoostingClassifier", params, data);
+    curves.push_back(numbers(*fit, "oob_scores_"));
+    const std::vector<double> importances = numbers(*fit, "feature_importances_");
+    curves.back().insert(curves.back().end(), importances.begin(), importances.end());
   }
   omp_set_num_threads(before);
-  ASSERT_EQ(curves[0].size(), 3u);
+  ASSERT_EQ(curves[0].size(), 6u);
   EXPECT_EQ(curves[0], curves[1]);
+  EXPECT_EQ(curves[0], curves[2]);
 }
+INSTANTIATE_TEST_SUITE_P(Boosting, OfRows, ::testing::Values(200, 6000, 50'000));
 
 TEST(AdaBoost, RefusesAnEstimatorThatIsNoBetterThanChance) {
   Data data = waves(90);
