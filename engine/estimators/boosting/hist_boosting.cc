@@ -72,6 +72,11 @@ schema::EstimatorInfo HistGradientBoostingClassifier<T>::info() {
 }
 
 template <class T>
+void HistGradientBoostingClassifier<T>::announce(WorkCache& plan, const std::string& content) const {
+  HistModel<T>::announce(plan, content, kClassifier, params_);
+}
+
+template <class T>
 void HistGradientBoostingClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kClassifier, X);
   present_ = PresentClasses(y);
@@ -166,6 +171,11 @@ schema::EstimatorInfo HistGradientBoostingRegressor<T>::info() {
           .params = hist_regressor_params().infos(),
           .attributes = attribute_names(false),
           .deviations = deviations(false)};
+}
+
+template <class T>
+void HistGradientBoostingRegressor<T>::announce(WorkCache& plan, const std::string& content) const {
+  HistModel<T>::announce(plan, content, kRegressor, params_);
 }
 
 template <class T>

@@ -23,6 +23,7 @@ class HistGradientBoostingClassifier final : public Classifier<T>, public Contri
   explicit HistGradientBoostingClassifier(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  void announce(WorkCache& plan, const std::string& content) const override;
   bool takes_weights() const override { return true; }
   bool accepts_nan() const override { return true; }
   bool accepts_categories() const override { return true; }
@@ -49,6 +50,7 @@ class HistGradientBoostingRegressor final : public Regressor<T>, public Contribu
   explicit HistGradientBoostingRegressor(const schema::ValueMap& params);
   static schema::EstimatorInfo info();
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
+  void announce(WorkCache& plan, const std::string& content) const override;
   bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
   bool accepts_nan() const override { return true; }

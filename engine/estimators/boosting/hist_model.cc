@@ -1,6 +1,8 @@
 // Fits histogram gradient boosting: rows left out, bins, iterations, early stopping; and its stored state.
 #include "engine/estimators/boosting/hist_model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -68,6 +70,45 @@ BoostTarget view_of(const HistTarget& target, const std::vector<double>& y, cons
   return {.loss = target.loss, .quantile = target.quantile, .n_outputs = target.n_outputs, .y = y, .weights = weights};
 }
 
+// Names all that iterations depend on but their number.
+std::string work_key(const std::string& content, const char* owner, const HistBoostingParams& p) {
+  const auto text = [](const auto& optional) { return optional ? fmt::format("{}", *optional) : std::string("null"); };
+  std::string key =
+      fmt::format("{} | {} {} {} {} {} {} {} {} {} {} {} {} {} {}", content, owner, p.loss, text(p.quantile),
+                  p.learning_rate, text(p.max_leaf_nodes), text(p.max_depth), p.min_samples_leaf, p.l2_regularization,
+                  p.max_features, p.max_bins, p.scoring, p.n_iter_no_change, p.tol, text(p.random_state));
+  for (const schema::Value* const value : {&p.categorical_features, &p.monotonic_cst, &p.interaction_cst,
+                                           &p.early_stopping, &p.validation_fraction, &p.class_weight})
+    key += " " + schema::to_string(*value);
+  return key;
+}
+
+template <class V>
+std::vector<V> first_of(const std::vector<V>& values, std::int64_t n) {
+  return {values.begin(), values.begin() + std::min<std::ptrdiff_t>(n, std::ssize(values))};
+}
+
+BoostForest first_trees(const BoostForest& all, std::int64_t n_trees) {
+  if (n_trees >= all.n_trees()) return all;
+  const std::int64_t n = all.tree_offset[static_cast<std::size_t>(n_trees)];
+  BoostForest first{.n_cols = all.n_cols,
+                    .n_outputs = all.n_outputs,
+                    .tree_offset = first_of(all.tree_offset, n_trees + 1),
+                    .feature = first_of(all.feature, n),
+                    .threshold = first_of(all.threshold, n),
+                    .left = first_of(all.left, n),
+                    .missing_left = first_of(all.missing_left, n),
+                    .set = first_of(all.set, n),
+                    .value = first_of(all.value, n),
+                    .gain = first_of(all.gain, n),
+                    .n_rows = first_of(all.n_rows, n),
+                    .category_offset = all.category_offset,
+                    .categories = all.categories};
+  const auto last = std::ranges::max_element(first.set);   // sets lie in the order of their nodes
+  first.sets = first_of(all.sets, 32 * (std::int64_t{last == first.set.end() ? -1 : *last} + 1));
+  return first;
+}
+
 // Announces iterations at most ten times a second.
 class Progress {
  public:
@@ -131,6 +172,12 @@ struct HistModel<T>::Rows {
   std::vector<std::int32_t> train, validation;   // both empty: all rows are fitted
 };
 
+template <class T>
+struct HistModel<T>::Iterations {
+  BoostForest forest;
+  std::vector<double> baseline, train_score, validation_score;
+};
+
 // Which rows validate: scikit-learn's train_test_split, with the classes in equal shares where there are classes.
 template <class T>
 typename HistModel<T>::Rows HistModel<T>::part_rows(const char* owner, const HistBoostingParams& params,
@@ -171,12 +218,38 @@ void HistModel<T>::fit(const Context& ctx, const char* owner, const HistBoosting
   const auto* flag = std::get_if<bool>(&params.early_stopping.data);
   stops_early_ = flag ? *flag : X.n_rows() > kManyRows;
   const Rows parts = part_rows(owner, params, target, seed);
-  iterate(ctx, params, rows.view(), target, parts, seed, column_seed);
+  const auto make = [&](std::int64_t n_iter) {
+    iterate(ctx, params, n_iter, rows.view(), target, parts, seed, column_seed);
+  };
+  const std::string key = work_key(X.content, owner, params);
+  if (!ctx.work || X.content.empty() || ctx.work->wanted(key).size() < 2) return make(params.max_iter);
+  const auto most = std::max(params.max_iter, static_cast<std::int64_t>(*ctx.work->wanted(key).rbegin()));
+  take(*ctx.work->get<Iterations>("boosting iterations", key,
+                                  [&] {
+                                    make(most);
+                                    return Iterations{std::move(forest_), baseline_, train_score_, validation_score_};
+                                  }),
+       params.max_iter);
 }
 
 template <class T>
-void HistModel<T>::iterate(const Context& ctx, const HistBoostingParams& params, MatrixView<const T> X,
-                           const HistTarget& target, const Rows& rows, std::uint32_t seed, std::uint64_t column_seed) {
+void HistModel<T>::announce(WorkCache& plan, const std::string& content, const char* owner,
+                            const HistBoostingParams& params) {
+  plan.want(work_key(content, owner, params), static_cast<double>(params.max_iter));
+}
+
+// The first of them; scores begin before the first one.
+template <class T>
+void HistModel<T>::take(const Iterations& made, std::int64_t n_iter) {
+  forest_ = first_trees(made.forest, n_iter * made.forest.n_outputs), baseline_ = made.baseline;
+  train_score_ = first_of(made.train_score, n_iter + 1);
+  validation_score_ = first_of(made.validation_score, n_iter + 1);
+}
+
+template <class T>
+void HistModel<T>::iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter,
+                           MatrixView<const T> X, const HistTarget& target, const Rows& rows, std::uint32_t seed,
+                           std::uint64_t column_seed) {
   const std::vector<double> y = chosen(target.y, rows.train), weights = chosen(target.weights, rows.train);
   const std::vector<double> left_y = chosen(target.y, rows.validation),
                             left_weights = chosen(target.weights, rows.validation);
@@ -206,8 +279,8 @@ void HistModel<T>::iterate(const Context& ctx, const HistBoostingParams& params,
     return stops_early_ && score(booster.loss(), validates ? boost_loss(left, left_raw) : 0, validates, params);
   };
   is_enough();
-  Progress progress(ctx, params.max_iter);
-  for (std::int64_t i = 1; i <= params.max_iter; ++i) {
+  Progress progress(ctx, n_iter);
+  for (std::int64_t i = 1; i <= n_iter; ++i) {
     ctx.check_stop();
     const std::int64_t first = forest_.n_trees();
     booster.step(forest_);

@@ -29,7 +29,11 @@ struct HistTarget {
 template <class T>
 class HistModel {
  public:
-  // Errors: kBadData, kInvalidValue, kCancelled. Sends progress.
+  // What fit() with these parameters will ask of a search's work, for announce().
+  static void announce(WorkCache& plan, const std::string& content, const char* owner,
+                       const HistBoostingParams& params);
+  // Within a search (ctx.work) the iterations of candidates that differ only in max_iter are made once, for the
+  // largest. Errors: kBadData, kInvalidValue, kCancelled. Sends progress.
   void fit(const Context& ctx, const char* owner, const HistBoostingParams& params, const Samples<T>& X,
            const HistTarget& target);
   // Raw predictions, n_outputs x rows, output by output; host.
@@ -42,13 +46,15 @@ class HistModel {
   std::int32_t n_outputs() const { return forest_.n_outputs; }
 
  private:
-  struct Rows;   // of a fit: which are fitted, which validate
+  struct Rows;         // of a fit: which are fitted, which validate
+  struct Iterations;   // what the candidates of a search leave to each other
   std::vector<double> raw_of_device(const Context& ctx, TreeWalkOps& ops, const Samples<T>& X) const;
   std::vector<double> cells_of(const Context& ctx, const char* owner, const Samples<T>& X) const;
   Rows part_rows(const char* owner, const HistBoostingParams& params, const HistTarget& target,
                  std::uint32_t seed) const;
-  void iterate(const Context& ctx, const HistBoostingParams& params, MatrixView<const T> X, const HistTarget& target,
-               const Rows& rows, std::uint32_t seed, std::uint64_t column_seed);
+  void iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter, MatrixView<const T> X,
+               const HistTarget& target, const Rows& rows, std::uint32_t seed, std::uint64_t column_seed);
+  void take(const Iterations& made, std::int64_t n_iter);
   bool score(double train_loss, double validation_loss, bool validates, const HistBoostingParams& params);
 
   BoostForest forest_;
