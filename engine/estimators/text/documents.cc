@@ -20,8 +20,8 @@ void require_texts(std::string_view owner, const Samples<T>& X) {
           "{}: takes one column of texts, got {} columns: name it in select.columns, or in a ColumnTransformer", owner,
           X.n_cols());
   const bool has_texts = !X.table->features.empty() && X.table->features[0].is_nominal;
-  require(has_texts, schema::ErrorCode::kBadData, "{}: column {} holds numbers, must hold texts", owner,
-          X.table->column_label(0));
+  require(has_texts, schema::ErrorCode::kBadData,
+          "{}: column {} holds numbers, or missing cells alone; must hold texts", owner, X.table->column_label(0));
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "engine/core/stop.h"
 #include "engine/estimators/text/blocks.h"
 #include "engine/estimators/text/term_levels.h"
+#include "engine/estimators/text/term_sort.h"
 
 namespace kedge::engine::text {
 namespace {
@@ -20,18 +21,27 @@ struct CountedBlock {
   std::vector<std::int64_t> sizes;   // by document
 };
 
-// `found`: the columns of a document's terms, one for each time that it has one; sorted here.
-void add_counts(std::vector<std::int32_t>& found, bool is_binary, CountedBlock& out) {
-  std::ranges::sort(found);
+// The columns of a document's terms, one for each time that it has one.
+struct FoundColumns {
+  std::vector<std::int32_t> columns, spare;
+};
+
+// Whether a column is another than the one before is added, not asked: in texts it cannot be guessed.
+void add_counts(FoundColumns& found, std::int64_t n_terms, bool is_binary, CountedBlock& out) {
+  sort_columns(found.columns, found.spare, n_terms);
+  const std::vector<std::int32_t>& all = found.columns;
   const std::size_t before = out.columns.size();
-  for (std::size_t i = 0; i < found.size();) {
-    std::size_t end = i + 1;
-    while (end < found.size() && found[end] == found[i]) ++end;
-    out.columns.push_back(found[i]);
-    out.counts.push_back(is_binary ? 1 : static_cast<std::int32_t>(end - i));
-    i = end;
+  out.columns.resize(before + all.size()), out.counts.resize(before + all.size());
+  std::size_t at = before, first = 0;   // where the column lies in `out`, and in `all`
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_last = i + 1 == all.size() || all[i + 1] != all[i];
+    out.columns[at] = all[i];
+    out.counts[at] = is_binary ? 1 : static_cast<std::int32_t>(i + 1 - first);
+    at += is_last;
+    first = is_last ? i + 1 : first;
   }
-  out.sizes.push_back(static_cast<std::int64_t>(out.columns.size() - before));
+  out.columns.resize(at), out.counts.resize(at);
+  out.sizes.push_back(static_cast<std::int64_t>(at - before));
 }
 
 HostRows<std::int32_t> joined(std::vector<CountedBlock>& blocks, std::int64_t cols) {
@@ -56,20 +66,56 @@ HostRows<std::int32_t> counts_of(const Analyzer& analyzer, const std::vector<std
   const std::vector<Block> blocks = blocks_of(texts);
   std::vector<CountedBlock> made(blocks.size());
   for_blocks(blocks.size(), [&](std::size_t b, std::size_t) {
-    std::vector<std::int32_t> found;
+    FoundColumns found;
     for (std::size_t i = blocks[b].first; i < blocks[b].last; ++i) {
-      found.clear();
+      found.columns.clear();
       for (std::size_t s = numbers.first_segment[i]; s < numbers.first_segment[i + 1]; ++s) {
         const std::size_t first = numbers.first_place[s];
         analyzer.each_ngram(first, numbers.first_place[s + 1] - first, [&](std::size_t place, std::size_t n) {
           const Level& level = levels[n - 1];
-          found.push_back(level.column[static_cast<std::size_t>(level.at[place])]);
+          found.columns.push_back(level.column[static_cast<std::size_t>(level.at[place])]);
         });
       }
-      add_counts(found, is_binary, made[b]);
+      add_counts(found, n_terms, is_binary, made[b]);
     }
   });
   return joined(made, n_terms);
+}
+
+// By column: how many rows have the term, and how often all rows have it.
+struct TermFrequencies {
+  std::vector<std::int64_t> rows, totals;
+};
+
+// A few threads count a part of the documents each: more would need a copy of the counts each.
+TermFrequencies frequencies_of(const Documents& documents, const HostRows<std::int32_t>& counts) {
+  constexpr std::size_t kMostParts = 4;
+  const std::size_t n = documents.texts.size(), n_terms = static_cast<std::size_t>(counts.cols);
+  std::vector<TermFrequencies> parts(kMostParts);
+  const std::size_t least = std::max<std::size_t>(512, n / kMostParts);
+  for_parts(
+      n,
+      [&](std::size_t part, std::size_t begin, std::size_t end) {
+        TermFrequencies& mine = parts[part];
+        mine.rows.assign(n_terms, 0), mine.totals.assign(n_terms, 0);
+        for (std::size_t i = begin; i < end; ++i) {
+          const auto last = static_cast<std::size_t>(counts.offsets[i + 1]);
+          for (auto e = static_cast<std::size_t>(counts.offsets[i]); e < last; ++e) {
+            const auto column = static_cast<std::size_t>(counts.columns[e]);
+            mine.rows[column] += documents.n_rows[i];
+            mine.totals[column] += documents.n_rows[i] * counts.values[e];
+          }
+        }
+      },
+      least);
+  TermFrequencies sums = std::move(parts[0]);
+  for (std::size_t part = 1; part < kMostParts && !parts[part].rows.empty(); ++part) {
+    for (std::size_t j = 0; j < n_terms; ++j) {
+      sums.rows[j] += parts[part].rows[j];
+      sums.totals[j] += parts[part].totals[j];
+    }
+  }
+  return sums;
 }
 
 // A limit as a number of rows: a share where it is no whole number.
@@ -204,22 +250,14 @@ CountedTerms counted_terms(std::string_view owner, const Analyzer& analyzer, con
   CountedTerms made{.vocabulary = {},
                     .counts = counts_of(analyzer, documents.texts, numbers, levels, n_terms, is_binary),
                     .n_rows_with = {}};
-  std::vector<std::int64_t> n_rows_with(static_cast<std::size_t>(n_terms), 0),
-      totals(static_cast<std::size_t>(n_terms), 0);
-  for (std::size_t i = 0; i < documents.texts.size(); ++i) {
-    for (std::int64_t e = made.counts.offsets[i]; e < made.counts.offsets[i + 1]; ++e) {
-      const auto column = static_cast<std::size_t>(made.counts.columns[static_cast<std::size_t>(e)]);
-      n_rows_with[column] += documents.n_rows[i];
-      totals[column] += documents.n_rows[i] * made.counts.values[static_cast<std::size_t>(e)];
-    }
-  }
+  const TermFrequencies frequencies = frequencies_of(documents, made.counts);
   const auto n_rows = static_cast<std::int64_t>(documents.of_row.size());
-  const std::vector<std::int32_t> kept = kept_columns(owner, limits, n_rows, n_rows_with, totals);
+  const std::vector<std::int32_t> kept = kept_columns(owner, limits, n_rows, frequencies.rows, frequencies.totals);
   const std::int64_t n_kept = std::ranges::count_if(kept, [](std::int32_t column) { return column >= 0; });
   if (n_kept < n_terms) keep_columns(kept, n_kept, made.counts);
   made.vocabulary = TermTexts(analyzer, numbers, levels).vocabulary(kept, static_cast<std::size_t>(n_kept));
   for (std::size_t j = 0; j < kept.size(); ++j)
-    if (kept[j] >= 0) made.n_rows_with.push_back(n_rows_with[j]);
+    if (kept[j] >= 0) made.n_rows_with.push_back(frequencies.rows[j]);
   return made;
 }
 
@@ -230,14 +268,15 @@ HostRows<std::int32_t> known_counts(const Analyzer& analyzer, const Documents& d
   std::vector<CountedBlock> made(blocks.size());
   for_blocks(blocks.size(), [&](std::size_t b, std::size_t) {
     Pieces pieces;
-    std::vector<std::int32_t> found;
+    FoundColumns found;
     for (std::size_t i = blocks[b].first; i < blocks[b].last; ++i) {
-      found.clear();
+      found.columns.clear();
       analyzer.take_apart(documents.texts[i], pieces);
       analyzer.each_ngram(pieces, [&](std::size_t first, std::size_t n) {
-        if (const std::int32_t column = vocabulary.find(pieces.ngram(first, n)); column >= 0) found.push_back(column);
+        if (const std::int32_t column = vocabulary.find(pieces.ngram(first, n)); column >= 0)
+          found.columns.push_back(column);
       });
-      add_counts(found, is_binary, made[b]);
+      add_counts(found, vocabulary.size(), is_binary, made[b]);
     }
   });
   return joined(made, vocabulary.size());

@@ -47,32 +47,69 @@ std::vector<std::string> merged(const std::vector<WordTable>& tables, std::vecto
   return {all.begin(), all.end()};
 }
 
-// Next level: n-grams that are `before` and one more piece.
-Level longer(std::string_view owner, const PieceNumbers& numbers, const Level& before, std::size_t n) {
+// The n-grams of n pieces of all segments: the number of the first n - 1 and of the last piece, and the place.
+struct Grams {
   std::vector<std::uint64_t> keys;
   std::vector<std::uint32_t> places;
+};
+
+Grams grams_of(const PieceNumbers& numbers, const Level& before, std::size_t n) {
   const auto n_pieces = static_cast<std::uint64_t>(numbers.pieces.size());
-  keys.reserve(numbers.at.size()), places.reserve(numbers.at.size());
-  for (std::size_t s = 0; s + 1 < numbers.first_place.size(); ++s) {
-    const std::size_t end = numbers.first_place[s + 1];
-    for (std::size_t p = numbers.first_place[s]; p + n <= end; ++p) {
-      keys.push_back(static_cast<std::uint64_t>(before.at[p]) * n_pieces +
-                     static_cast<std::uint64_t>(numbers.at[p + n - 1]));
-      places.push_back(static_cast<std::uint32_t>(p));
-    }
+  const std::size_t n_segments = numbers.first_place.size() - 1;
+  std::vector<std::size_t> first(n_segments + 1, 0);   // n-grams of the segments before
+  for (std::size_t s = 0; s < n_segments; ++s) {
+    const std::size_t size = numbers.first_place[s + 1] - numbers.first_place[s];
+    first[s + 1] = first[s] + (size < n ? 0 : size - n + 1);
   }
-  sort_by_key(keys, places, n_pieces * before.size());
-  Level level{
-      .at = std::vector<std::int32_t>(numbers.at.size(), -1), .parent = {}, .last = {}, .counts = {}, .column = {}};
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (i == 0 || keys[i] != keys[i - 1]) {
-      level.parent.push_back(static_cast<std::int32_t>(keys[i] / n_pieces));
-      level.last.push_back(static_cast<std::int32_t>(keys[i] % n_pieces));
-    }
-    level.at[places[i]] = static_cast<std::int32_t>(level.size()) - 1;
-  }
-  require(level.size() < WordTable::kMost, schema::ErrorCode::kBadData, "{}: there are more than {} n-grams", owner,
+  Grams grams;
+  grams.keys.resize(first.back()), grams.places.resize(first.back());
+  constexpr std::size_t kLeastSegments = 256;   // of a thread
+  for_parts(
+      n_segments,
+      [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (std::size_t s = begin; s < end; ++s) {
+          std::size_t p = numbers.first_place[s];
+          for (std::size_t at = first[s]; at < first[s + 1]; ++at, ++p) {
+            grams.keys[at] =
+                static_cast<std::uint64_t>(before.at[p]) * n_pieces + static_cast<std::uint64_t>(numbers.at[p + n - 1]);
+            grams.places[at] = static_cast<std::uint32_t>(p);
+          }
+        }
+      },
+      kLeastSegments);
+  return grams;
+}
+
+// Next level: n-grams that are `before` and one more piece.
+Level longer(std::string_view owner, const PieceNumbers& numbers, const Level& before, std::size_t n) {
+  const auto n_pieces = static_cast<std::uint64_t>(numbers.pieces.size());
+  Grams grams = grams_of(numbers, before, n);
+  sort_by_key(grams.keys, grams.places, n_pieces * before.size());
+  const std::vector<std::uint64_t>& keys = grams.keys;
+  const auto is_new = [&](std::size_t i) { return i == 0 || keys[i] != keys[i - 1]; };
+  std::vector<std::size_t> found(static_cast<std::size_t>(host_threads()) + 1, 0);   // distinct ones before each part
+  for_parts(keys.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) found[part + 1] += is_new(i);
+  });
+  std::partial_sum(found.begin(), found.end(), found.begin());
+  require(found.back() < WordTable::kMost, schema::ErrorCode::kBadData, "{}: there are more than {} n-grams", owner,
           WordTable::kMost);
+  Level level{.at = std::vector<std::int32_t>(numbers.at.size(), -1),
+              .parent = std::vector<std::int32_t>(found.back()),
+              .last = std::vector<std::int32_t>(found.back()),
+              .counts = {},
+              .column = {}};
+  for_parts(keys.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    std::size_t next = found[part];
+    for (std::size_t i = begin; i < end; ++i) {
+      if (is_new(i)) {
+        level.parent[next] = static_cast<std::int32_t>(keys[i] / n_pieces);
+        level.last[next] = static_cast<std::int32_t>(keys[i] % n_pieces);
+        ++next;
+      }
+      level.at[grams.places[i]] = static_cast<std::int32_t>(next) - 1;
+    }
+  });
   return level;
 }
 

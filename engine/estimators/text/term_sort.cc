@@ -2,6 +2,7 @@
 #include "engine/estimators/text/term_sort.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -53,6 +54,29 @@ void sort_by_key(std::vector<std::uint64_t>& keys, std::vector<std::uint32_t>& p
     std::swap(from, to);
   }
   keys = std::move(from.keys), places = std::move(from.places);
+}
+
+void sort_columns(std::vector<std::int32_t>& columns, std::vector<std::int32_t>& spare, std::int64_t bound) {
+  constexpr std::size_t kLeast = 48;   // below, comparing is faster than counting digits
+  constexpr int kDigit = 8;
+  constexpr std::uint32_t kMask = (1u << kDigit) - 1;
+  if (columns.size() < kLeast) {
+    std::ranges::sort(columns);
+    return;
+  }
+  spare.resize(columns.size());
+  const int bits = std::bit_width(static_cast<std::uint64_t>(bound));
+  for (int shift = 0; shift < bits; shift += kDigit) {
+    std::array<std::uint32_t, kMask + 1> place{};
+    for (const std::int32_t column : columns) ++place[static_cast<std::uint32_t>(column) >> shift & kMask];
+    std::uint32_t next = 0;
+    for (std::uint32_t& one : place) next += std::exchange(one, next);
+    std::int32_t* const out =
+        spare.data();   // in a register: what is written might be the vector, for all that is known
+    for (const std::int32_t column : columns)
+      out[place[static_cast<std::uint32_t>(column) >> shift & kMask]++] = column;
+    columns.swap(spare);
+  }
 }
 
 }   // namespace kedge::engine::text

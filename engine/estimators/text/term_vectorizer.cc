@@ -158,7 +158,10 @@ Samples<T> TermVectorizer<T, kWeighted>::finished(const Context& ctx, const text
                                                   text::HostRows<std::int32_t> counts) const {
   text::HostRows<T> rows{
       .cols = counts.cols, .offsets = std::move(counts.offsets), .columns = std::move(counts.columns), .values = {}};
-  rows.values.assign(counts.values.begin(), counts.values.end());
+  rows.values.resize(counts.values.size());
+  text::for_parts(rows.values.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t e = begin; e < end; ++e) rows.values[e] = static_cast<T>(counts.values[e]);
+  });
   counts.values = {};
   if (kWeighted) text::weigh(params_, idf_, rows);
   Samples<T> made = samples_of(text::of_all_rows(documents, std::move(rows)).to_device(ctx));

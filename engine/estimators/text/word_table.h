@@ -9,6 +9,32 @@
 
 namespace kedge::engine::text {
 
+// Up to 7 bytes as a number, without a call.
+inline std::uint64_t few_bytes(const char* p, std::size_t n) {
+  if (n >= 4) {
+    std::uint32_t first, last;   // they may overlap, in the same bits
+    std::memcpy(&first, p, 4);
+    std::memcpy(&last, p + n - 4, 4);
+    return first | static_cast<std::uint64_t>(last) << 8 * (n - 4);
+  }
+  const auto at = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])} << 8 * i; };
+  return n == 0 ? 0 : at(0) | at(n / 2) | at(n - 1);
+}
+
+// Most words are short: eight bytes at a time, without a call.
+inline bool is_same_word(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  const char *p = a.data(), *q = b.data();
+  std::size_t left = a.size();
+  for (; left >= 8; p += 8, q += 8, left -= 8) {
+    std::uint64_t of_a, of_b;
+    std::memcpy(&of_a, p, 8);
+    std::memcpy(&of_b, q, 8);
+    if (of_a != of_b) return false;
+  }
+  return few_bytes(p, left) == few_bytes(q, left);
+}
+
 // The same on every machine; a word's order never depends on it.
 inline std::uint64_t hash_of(std::string_view word) {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
@@ -24,9 +50,7 @@ inline std::uint64_t hash_of(std::string_view word) {
     std::memcpy(&bytes, p, 8);
     mix(bytes);
   }
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, p, left);
-  mix(bytes);
+  mix(few_bytes(p, left));
   return hash;
 }
 
@@ -43,7 +67,8 @@ class WordTable {
     for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
       const Slot slot = slots_[at];
       if (slot.number < 0) return add(at, hash, word);
-      if (slot.tag == tag_of(hash) && this->word(static_cast<std::size_t>(slot.number)) == word) return slot.number;
+      if (slot.tag == tag_of(hash) && is_same_word(this->word(static_cast<std::size_t>(slot.number)), word))
+        return slot.number;
     }
   }
   // The same, or -1 where it is unknown.
@@ -52,7 +77,8 @@ class WordTable {
     for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
       const Slot slot = slots_[at];
       if (slot.number < 0) return -1;
-      if (slot.tag == tag_of(hash) && this->word(static_cast<std::size_t>(slot.number)) == word) return slot.number;
+      if (slot.tag == tag_of(hash) && is_same_word(this->word(static_cast<std::size_t>(slot.number)), word))
+        return slot.number;
     }
   }
   void reserve(std::size_t words, std::size_t bytes) {
@@ -61,7 +87,7 @@ class WordTable {
   }
   std::size_t size() const { return ends_.size() - 1; }
   std::string_view word(std::size_t number) const {
-    return std::string_view(text_).substr(ends_[number], ends_[number + 1] - ends_[number]);
+    return {text_.data() + ends_[number], ends_[number + 1] - ends_[number]};
   }
 
  private:

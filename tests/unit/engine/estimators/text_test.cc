@@ -3,15 +3,20 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "catalogue_rows.h"
 #include "engine/core/host_view.h"
 #include "engine/estimators/text/analyzer.h"
 #include "engine/estimators/text/hashing_vectorizer.h"
+#include "engine/estimators/text/term_sort.h"
 #include "engine/estimators/text/unicode.h"
+#include "engine/estimators/text/word_table.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -186,6 +191,83 @@ TEST(Text, GivesTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(vocabularies[0], vocabularies[1]);
 }
 
+// Enough places for parts of a level, of the frequencies and of the values on several threads.
+TEST(Text, CountsBigramsAsAMapOfStringsDoes) {
+  const auto ctx = context();
+  const std::vector<std::string> texts = many_texts(4000);
+  const auto X = column_of(ctx, texts);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  const auto estimator =
+      find_estimator("CountVectorizer")
+          ->make_f64(
+              {{"ngram_range", ValueList{1, 2}}, {"token_pattern", "[^ ,]+"}, {"lowercase", false}, {"min_df", 2}});
+  estimator->fit(ctx, X, {});
+  const Sparse made = sparse_of(transformer(*estimator).transform(ctx, X));
+  omp_set_num_threads(before);
+
+  std::vector<std::map<std::string, double>> counts(texts.size());
+  std::map<std::string, int> rows_with;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::string last, word;
+    for (const char c : texts[i] + " ") {
+      if (c != ' ' && c != ',') {
+        word += c;
+        continue;
+      }
+      if (word.empty()) continue;
+      ++counts[i][word];
+      if (!last.empty()) ++counts[i][last + " " + word];
+      last = std::exchange(word, "");
+    }
+    for (const auto& [term, n] : counts[i]) ++rows_with[term];
+  }
+  std::map<std::string, std::int32_t> column;   // ascending, as the vocabulary
+  for (const auto& [term, n] : rows_with)
+    if (n >= 2) column.emplace(term, static_cast<std::int32_t>(column.size()));
+  Sparse expected{{0}, {}, {}};
+  for (const auto& row : counts) {
+    for (const auto& [term, n] : row) {
+      const auto found = column.find(term);
+      if (found != column.end()) expected.columns.push_back(found->second), expected.values.push_back(n);
+    }
+    expected.offsets.push_back(static_cast<std::int64_t>(expected.columns.size()));
+  }
+  EXPECT_EQ(made, expected);
+}
+
+TEST(Text, SortsColumnsOfAnyNumberAndBound) {
+  unsigned state = 3;
+  std::vector<std::int32_t> spare;
+  for (const std::int64_t bound : {1, 200, 256, 70'000, 20'000'000, 0x7fffffff}) {
+    for (const int n : {0, 1, 47, 48, 1000}) {
+      std::vector<std::int32_t> columns;
+      for (int i = 0; i < n; ++i) {
+        state = state * 1664525 + 1013904223;
+        columns.push_back(static_cast<std::int32_t>(state % static_cast<unsigned>(bound)));
+      }
+      std::vector<std::int32_t> sorted = columns;
+      std::ranges::sort(sorted);
+      text::sort_columns(columns, spare, bound);
+      EXPECT_EQ(columns, sorted) << bound << ", " << n;
+    }
+  }
+}
+
+TEST(Text, NumbersWordsOfAnyLength) {
+  text::WordTable table;
+  std::vector<std::string> words;
+  for (std::size_t n = 0; n < 40; ++n) {
+    words.push_back(std::string(n, 'a'));
+    if (n > 0) words.push_back(std::string(n - 1, 'a') + "b"), words.push_back("b" + std::string(n - 1, 'a'));
+  }
+  const std::set<std::string> distinct(words.begin(), words.end());
+  for (const std::string& word : words) table.number_of(word);
+  EXPECT_EQ(table.size(), distinct.size());
+  for (const std::string& word : words) EXPECT_EQ(table.word(static_cast<std::size_t>(table.find(word))), word);
+  EXPECT_EQ(table.find("aaac"), -1);
+}
+
 TEST(Text, CountsRowsThatShareATextAndTakesMissingOnesAsEmpty) {
   const auto ctx = context();
   const auto vectorizer = find_estimator("TfidfVectorizer")->make_f64({{"norm", nullptr}, {"smooth_idf", false}});
@@ -203,7 +285,8 @@ TEST(Text, RefusesWhatIsNoColumnOfTexts) {
   Samples<double> two = samples_of(Matrix<double>(ctx.memory(), 1, 2, std::vector<double>{0, 0}),
                                    {{"a", {"x"}, true}, {"b", {"x"}, true}});
   for (const char* name : {"CountVectorizer", "TfidfVectorizer", "HashingVectorizer"}) {
-    EXPECT_EQ(refusal_of_fit(name, {}, numbers), fmt::format("{}: column 'age' holds numbers, must hold texts", name));
+    EXPECT_EQ(refusal_of_fit(name, {}, numbers),
+              fmt::format("{}: column 'age' holds numbers, or missing cells alone; must hold texts", name));
     EXPECT_NE(refusal_of_fit(name, {}, two).find("takes one column of texts, got 2 columns"), std::string::npos);
   }
 }
