@@ -93,7 +93,8 @@ double nearness(const Wanted& wanted, std::string_view name, std::string_view ki
 std::string about(const SklearnName& entry) {
   if (!entry.instead.empty()) return fmt::format("in Kedge it is {}", entry.instead);
   if (entry.nearest.empty()) return "scikit-learn has it, Kedge does not, and nothing here is like it";
-  return fmt::format("scikit-learn has it, Kedge does not; the nearest here is '{}'", entry.nearest);
+  const std::string here = fmt::format("scikit-learn has it, Kedge does not; the nearest here is '{}'", entry.nearest);
+  return entry.later.empty() ? here : fmt::format("{}. Left for later: {}", here, entry.later);
 }
 
 Wanted wanted_of(std::string_view name) {
@@ -108,6 +109,9 @@ Wanted wanted_of(std::string_view name) {
 std::string unknown_estimator(std::string_view name, std::span<const EstimatorName> here) {
   const std::span<const SklearnName> absent = sklearn_names();
   if (const auto known = std::ranges::find(absent, name, &SklearnName::name); known != absent.end()) return fmt::format("'{}': {}", name, about(*known));
+  const std::span<const PeerName> peers = peer_names();
+  if (const auto peer = std::ranges::find(peers, name, &PeerName::name); peer != peers.end())
+    return fmt::format("'{}': {} has it; the same work is done here by '{}'", name, peer->library, peer->ours);
   if (name.size() > kLongestName) return fmt::format("'{}'", name);
   const Wanted wanted = wanted_of(name);
   std::vector<std::string_view> nearest;   // of ours, equally near

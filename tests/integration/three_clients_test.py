@@ -81,7 +81,7 @@ class ThreeClients(unittest.TestCase):
                 absent = subprocess.run([BIN / "kedge", "estimators", "GaussianProcessClassifier"], env={**os.environ, "KEDGE_URL": server.url},
                                         text=True, capture_output=True, timeout=60)
                 self.assertEqual(absent.returncode, 1, absent.stderr)
-                self.assertIn("scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'", absent.stderr)
+                self.assertIn("scikit-learn has it, Kedge does not; the nearest here is 'SVC'", absent.stderr)
                 known = server.call("GET", "/v1/estimators").json()["estimators"]
                 self.assertEqual([line.split()[:2] for line in told().splitlines()], [[e["name"], e["kind"]] for e in known])
                 for estimator in known:
