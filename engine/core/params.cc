@@ -27,9 +27,16 @@ std::string number_text(double v) {
   return std::abs(v) < 1e15 && v == std::floor(v) ? fmt::format("{:.0f}", v) : fmt::format("{}", v);
 }
 
+// The begin of a long value.
 std::string value_text(const Value& value) {
+  constexpr std::size_t kMostShown = 200;
   const double* number = std::get_if<double>(&value.data);
-  return number ? number_text(*number) : schema::to_string(value);
+  if (number) return number_text(*number);
+  std::string text = schema::to_string(value);
+  if (text.size() <= kMostShown) return text;
+  std::size_t end = kMostShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;   // no half character of UTF-8
+  return fmt::format("{}... ({} bytes)", text.substr(0, end), text.size());
 }
 
 // " at least 1 and at most 5", or nothing.

@@ -40,4 +40,4 @@ CASES += [Case("FunctionTransformer", {"func": func}, "positive", error=error) f
     ("x + 1 / (1 - 1)", "no finite value"),
     (["a"], "must be \"name = formula\""),
     (["a = x0", "a = x1"], "names 'a' twice"), (["a = x7"], "names 'x7', which is no column"), ([], "1 to 1000 formulas"),
-    ("(" * 40 + "x" + ")" * 40, "nested deeper than"), ("x" + " + x" * 200, "has more than 100 values"), ("x" * 2000, "longer than 1000"), (7, "func is 7"))]
+    ("(" * 40 + "x" + ")" * 40, "nested deeper than"), ("x" + " + x" * 200, "has more than 100 values"), ("x" * 2000, "x... (2002 bytes), "), ("x" * 2001, "longer than 1000"), (7, "func is 7"))]

@@ -27,5 +27,6 @@ CASES += [case("GradientBoostingRegressor", params, "regression", REGRESSOR)
           for params in ({"max_features": 3, "subsample": 0.5, "max_depth": 2, "min_samples_leaf": 3}, {"min_impurity_decrease": 0.05}, {"ccp_alpha": 0.05, "max_depth": 4, "min_samples_leaf": 4},
                          {"max_leaf_nodes": 6, "min_samples_leaf": 0.05}, {"n_iter_no_change": 2, "n_estimators": 60, "learning_rate": 0.6, "max_depth": 2, "min_samples_leaf": 5})]
 CASES += [Case("GradientBoostingClassifier", {"loss": "exponential"}, "iris", error="exponential"),
+          Case("GradientBoostingRegressor", {"learning_rate": 1e100}, "regression", error="lower learning_rate, or scale the target"),
           Case("GradientBoostingRegressor", {"alpha": 1.0}, "regression", error="alpha"),
           Case("GradientBoostingRegressor", {"subsample": 0.0}, "regression", error="subsample")]

@@ -67,7 +67,8 @@ CASES += [Case("CalibratedClassifierCV", {"estimator": made, **params}, data, {"
           for data in ("iris", "breast_cancer") for made in (BAYES, SCALED)
           for params, tolerance in (({}, 1e-5), ({"method": "isotonic"}, 1e-7), ({"cv": 3, "ensemble": False}, 1e-5))]
 CASES += [Case("CalibratedClassifierCV", {"estimator": BAYES}, "breast_cancer", {"predict": Exact(), "predict_proba": 1e-5}, f32=None, weights="counts"),
-          Case("CalibratedClassifierCV", {"estimator": BAYES, "cv": 80}, "iris", error="no class has more than")]
+          Case("CalibratedClassifierCV", {"estimator": BAYES, "cv": 80}, "iris", error="no class has more than"),
+          Case("CalibratedClassifierCV", {"estimator": BAYES, "cv": 40}, "wine", error="has fewer rows")]
 
 TUNED = {"predict": Exact(), "best_threshold_": 1e-7, "best_score_": 1e-9, "classes_": Exact()}
 CASES += [Case("TunedThresholdClassifierCV", {"estimator": made, **params}, "breast_cancer", TUNED, f32=None) for made in (BAYES, LOGISTIC)

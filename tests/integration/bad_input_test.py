@@ -19,7 +19,7 @@ def forest(value):
 REFUSED = [
     ("unknown estimator", spec(steps=["RandomForestClasifier"]), 400, "UNKNOWN_ESTIMATOR", "pipeline[0].estimator", FOREST),
     ("estimator of scikit-learn alone", spec(steps=["GaussianProcessClassifier"]), 400, "UNKNOWN_ESTIMATOR", "pipeline[0].estimator",
-     "scikit-learn has it, Kedge does not; the nearest here is 'LogisticRegression'"),
+     "scikit-learn has it, Kedge does not; the nearest here is 'SVC'. Left for later: a fit takes time by the cube of the rows"),
     ("unknown parameter", spec(steps=[(FOREST, {"n_estimator": 5})]), 400, "UNKNOWN_PARAMETER",
      "pipeline[0].params.n_estimator", "n_estimators"),
     ("no trees", forest(0), 400, "INVALID_VALUE", "pipeline[0].params.n_estimators", "at least 1"),

@@ -71,6 +71,7 @@ void GradientBoostingClassifier<T>::fit(const Context& ctx, const Samples<T>& X,
   for (const std::int32_t code : y.codes) target.codes.push_back(present_.positions[static_cast<std::size_t>(code)]);
   target.y.assign(target.codes.begin(), target.codes.end());
   model_.fit(ctx, params_, X, target);
+  model_.require_finite(kClassifier);
 }
 
 template <class T>
@@ -158,6 +159,7 @@ void GradientBoostingRegressor<T>::announce(WorkCache& plan, const std::string& 
 template <class T>
 void GradientBoostingRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   model_.fit(ctx, params_, X, {.owner = kRegressor, .loss = loss(), .y = y.values, .weights = y.weights});
+  model_.require_finite(kRegressor);
 }
 
 template <class T>

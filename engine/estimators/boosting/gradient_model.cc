@@ -162,6 +162,14 @@ void GradientModel<T>::take(const GradientStages& stages) {
 }
 
 template <class T>
+void GradientModel<T>::require_finite(const char* owner) const {
+  for (std::size_t i = 0; i < train_score_.size(); ++i)
+    require(std::isfinite(train_score_[i]), ErrorCode::kBadData,
+            "{}: the loss is {} after stage {}; lower learning_rate, or scale the target", owner, train_score_[i],
+            i + 1);
+}
+
+template <class T>
 std::vector<double> GradientModel<T>::raw(const Context& ctx, const char* owner, const Samples<T>& X) const {
   require_fitted_columns(owner, X, static_cast<std::size_t>(n_features_));
   std::vector<double> all;

@@ -40,6 +40,8 @@ class GradientModel {
   Contributions contributions(const Context& ctx, const char* owner, const Samples<T>& X,
                               const Division<T>& division) const;
   const StageLoss& loss() const { return loss_; }
+  // Errors: kBadData with the first stage whose loss is not finite.
+  void require_finite(const char* owner) const;
   schema::ValueMap attributes() const;
   // `loss` says what was fitted; its delta is stored.
   void state(StateArchive& archive, const StageLoss& loss, const GradientParams& params);

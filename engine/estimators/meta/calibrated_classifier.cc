@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/require.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/inner_folds.h"
@@ -33,6 +34,21 @@ const ParamSet<CalibratedParams>& param_set() {
 
 Value or_default(const Value& estimator) {
   return estimator.is_null() ? Value(schema::ValueMap{{"estimator", "LogisticRegression"}}) : estimator;
+}
+
+// A class that has too few rows is missing where a fold is fitted, or where it is calibrated. As in scikit-learn, a cv
+// that was given asks for a row of each class in each fold.
+void require_calibrated(const Target& y, bool is_given, std::int64_t n_folds) {
+  std::vector<std::int64_t> count(static_cast<std::size_t>(y.n_classes()));
+  for (const std::int32_t code : y.codes) ++count[static_cast<std::size_t>(code)];
+  const auto n_there = std::ranges::count_if(count, [](std::int64_t n) { return n > 0; });
+  for (std::size_t c = 0; c < count.size(); ++c) {
+    require(count[c] == 0 || count[c] >= n_folds || !is_given, schema::ErrorCode::kBadData,
+            "{}: cv is {}, but class \"{}\" has fewer rows ({}): every fold needs one of each class", kOwner, n_folds,
+            y.classes[c], count[c]);
+    require(count[c] != 1 || n_there > 2, schema::ErrorCode::kBadData,
+            "{}: class \"{}\" has only one row: it cannot be fitted and calibrated", kOwner, y.classes[c]);
+  }
 }
 
 }   // namespace
@@ -101,6 +117,7 @@ void CalibratedClassifierCV<T>::fit(const Context& ctx, const Samples<T>& X, con
   const auto* folds = std::get_if<std::int64_t>(&params_.cv.data);
   const std::int64_t n_folds = folds ? *folds : kDefaultFolds;
   const std::vector<std::int32_t> fold_of = fold_numbers(kOwner, y, n_folds);
+  require_calibrated(y, folds != nullptr, n_folds);
   std::vector<double> all(static_cast<std::size_t>(X.n_rows()) * width());
   for (std::int32_t k = 0; k < n_folds; ++k) {
     ctx.check_stop();

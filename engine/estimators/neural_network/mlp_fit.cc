@@ -2,6 +2,8 @@
 // device.
 #include "engine/estimators/neural_network/mlp_fit.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -267,7 +269,11 @@ MlpFit<T> Epochs<T>::run() {
     fit.rates.push_back(rate_);
     fit.loss = epoch();
     ++fit.n_iter, fit.n_seen += n_train();
-    if (!std::isfinite(fit.loss)) fail_divergence(target_.owner, "in epoch " + std::to_string(fit.n_iter));
+    if (!std::isfinite(fit.loss)) {
+      const std::string last =
+          fit.loss_curve.empty() ? "" : fmt::format(" (the loss was {:.6g} before)", fit.loss_curve.back());
+      fail_divergence(target_.owner, fmt::format("in epoch {}{}", fit.n_iter, last));
+    }
     fit.loss_curve.push_back(fit.loss);
     idle_ = improves(fit) ? 0 : idle_ + 1;
     if (params_.learning_rate == "invscaling" && params_.solver == "sgd")
@@ -276,6 +282,11 @@ MlpFit<T> Epochs<T>::run() {
     ctx_.progress("epochs", fit.n_iter, params_.max_iter, "epochs");
     tell(fit);
   }
+  if (fit.loss > fit.loss_curve.front())
+    ctx_.warn(
+        fmt::format("{}: the loss rose from {:.6g} in epoch 1 to {:.6g} in epoch {}; scale the columns, or lower "
+                    "learning_rate_init",
+                    target_.owner, fit.loss_curve.front(), fit.loss, fit.n_iter));
   if (!is_done)
     ctx_.warn(std::string(target_.owner) + ": no convergence within max_iter = " + std::to_string(params_.max_iter) +
               " epochs; raise it, tol or learning_rate_init");

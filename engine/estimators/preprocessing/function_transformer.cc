@@ -58,7 +58,9 @@ Formula parsed(const char* param, const Value& value, const std::string& text) {
   try {
     return Formula::parsed(text);
   } catch (const schema::Error& error) {
-    refuse_param(kOwner, param, value, fmt::format("whose formula \"{}\": {}", text.substr(0, 200), error.message));
+    refuse_param(kOwner, param, value,
+                 value == Value(text) ? error.message
+                                      : fmt::format("whose formula \"{}\": {}", text.substr(0, 200), error.message));
   }
 }
 
