@@ -240,7 +240,7 @@ void require_words_without_blanks(std::string_view owner, const Analyzer& analyz
 
 CountedTerms counted_terms(std::string_view owner, const Analyzer& analyzer, const Documents& documents,
                            const TermLimits& limits, bool is_binary) {
-  const PieceNumbers numbers = numbered_pieces(analyzer, documents.texts);
+  const PieceNumbers numbers = numbered_pieces(owner, analyzer, documents.texts);
   require_words_without_blanks(owner, analyzer, numbers);
   const std::vector<Level> levels = term_levels(owner, analyzer, numbers);
   std::int64_t n_terms = 0;

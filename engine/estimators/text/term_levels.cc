@@ -31,20 +31,56 @@ void take_block(const Analyzer& analyzer, const std::vector<std::string_view>& t
   }
 }
 
-// The words of all dictionaries, ascending, and for each dictionary where its words are among them.
-std::vector<std::string> merged(const std::vector<WordTable>& tables, std::vector<std::vector<std::int32_t>>& places) {
-  std::vector<std::string_view> all;
-  for (const WordTable& table : tables)
-    for (std::size_t i = 0; i < table.size(); ++i) all.push_back(table.word(i));
-  std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
-  places.resize(tables.size());
-  WordTable index;
-  for (const std::string_view word : all) index.number_of(word);
-  for_blocks(tables.size(), [&](std::size_t k, std::size_t) {
-    for (std::size_t i = 0; i < tables[k].size(); ++i) places[k].push_back(index.find(tables[k].word(i)));
+// A word's first bytes as a number that is ordered as they are.
+std::uint64_t first_bytes(std::string_view word) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < 8; ++i)
+    number = number << 8 | (i < word.size() ? static_cast<unsigned char>(word[i]) : 0);
+  return number;
+}
+
+// Places of words, ascending by word: by their first bytes, and by all of them where those are equal.
+std::vector<std::uint32_t> sorted_places(const std::vector<std::string_view>& words) {
+  std::vector<std::uint64_t> keys(words.size());
+  std::vector<std::uint32_t> places(words.size());
+  for_parts(words.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      keys[i] = first_bytes(words[i]);
+      places[i] = static_cast<std::uint32_t>(i);
+    }
   });
-  return {all.begin(), all.end()};
+  sort_by_key(keys, places, ~std::uint64_t{0});
+  for (std::size_t begin = 0; begin < keys.size();) {
+    std::size_t end = begin + 1;
+    while (end < keys.size() && keys[end] == keys[begin]) ++end;
+    if (end - begin > 1)
+      std::sort(places.begin() + static_cast<std::ptrdiff_t>(begin), places.begin() + static_cast<std::ptrdiff_t>(end),
+                [&](std::uint32_t a, std::uint32_t b) { return words[a] < words[b]; });
+    begin = end;
+  }
+  return places;
+}
+
+// The words of all dictionaries, ascending, and for each dictionary where its words are among them.
+std::vector<std::string> merged(std::string_view owner, const std::vector<WordTable>& tables,
+                                std::vector<std::vector<std::int32_t>>& places) {
+  std::vector<std::string_view> words;
+  std::vector<std::size_t> first{0};   // of each dictionary
+  places.resize(tables.size());
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    places[k].resize(tables[k].size());
+    for (std::size_t i = 0; i < tables[k].size(); ++i) words.push_back(tables[k].word(i));
+    first.push_back(words.size());
+  }
+  require(words.size() < 0xffffffff, schema::ErrorCode::kBadData, "{}: the texts have more than {} different words",
+          owner, 0xffffffffu);
+  std::vector<std::string> all;
+  for (const std::uint32_t place : sorted_places(words)) {
+    if (all.empty() || all.back() != words[place]) all.emplace_back(words[place]);
+    const auto k = static_cast<std::size_t>(std::ranges::upper_bound(first, place) - first.begin()) - 1;
+    places[k][place - first[k]] = static_cast<std::int32_t>(all.size()) - 1;
+  }
+  return all;
 }
 
 // The n-grams of n pieces of all segments: the number of the first n - 1 and of the last piece, and the place.
@@ -156,7 +192,7 @@ void number_terms(std::string_view owner, std::vector<Level>& levels) {
 
 }   // namespace
 
-PieceNumbers numbered_pieces(const Analyzer& analyzer, const std::vector<std::string_view>& texts) {
+PieceNumbers numbered_pieces(std::string_view owner, const Analyzer& analyzer, const std::vector<std::string_view>& texts) {
   const std::vector<Block> blocks = blocks_of(texts);
   const auto n_workers = static_cast<std::size_t>(host_threads());
   std::vector<WordTable> tables(n_workers);
@@ -168,7 +204,7 @@ PieceNumbers numbered_pieces(const Analyzer& analyzer, const std::vector<std::st
   });
   PieceNumbers numbers;
   std::vector<std::vector<std::int32_t>> places;
-  numbers.pieces = merged(tables, places);
+  numbers.pieces = merged(owner, tables, places);
   std::vector<std::size_t> first{0};   // place of each block
   for (const NumberedBlock& block : made) {
     first.push_back(first.back() + block.pieces.size());

@@ -18,7 +18,9 @@ struct PieceNumbers {
   std::vector<std::size_t> first_segment{0}, first_place{0};
   std::vector<std::int32_t> at;   // by place
 };
-PieceNumbers numbered_pieces(const Analyzer& analyzer, const std::vector<std::string_view>& texts);
+// Errors: kBadData for too many different ones.
+PieceNumbers numbered_pieces(std::string_view owner, const Analyzer& analyzer,
+                             const std::vector<std::string_view>& texts);
 
 // The n-grams of one length.
 struct Level {
