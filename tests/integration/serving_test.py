@@ -1,10 +1,14 @@
 """How models are served, from end to end: settings of one model through each client, over a restart, and for the owner alone."""
+import http.client
 import json
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
@@ -14,6 +18,7 @@ from kedge_server import BIN, Kedged, spec  # noqa: E402
 import kedge  # noqa: E402
 
 ROW = {"rows": [[5.1, 3.5, 1.4, 0.2]]}
+FLOWER = {"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP64", "data": [5.1, 3.5, 1.4, 0.2]}]}
 
 
 class Serving(unittest.TestCase):
@@ -70,6 +75,80 @@ class Serving(unittest.TestCase):
         self.call(400, "PUT", path, [])
         self.call(415, "PUT", path, b"{}", headers={"Content-Type": "text/plain"})
 
+    def test_a_model_deleted_under_load_answers_or_is_gone(self):
+        model, kept = self.fitted(), self.fitted()
+        address = urllib.parse.urlsplit(self.server.url)
+        asked, kept_statuses, over = [], [], threading.Event()
+        enough = threading.Barrier(7)
+
+        def post(connection, path, body):
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read())
+
+        def ask(path, body):
+            connection, answers = http.client.HTTPConnection(address.hostname, address.port, timeout=60), []
+            asked.append(answers)
+            for number in range(5000):
+                answers.append(post(connection, path, body))
+                if number == 20:
+                    enough.wait(60)
+                if len(answers) > 3 and answers[-3][0] != 200:
+                    break
+            connection.close()
+
+        def ask_other():
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+            while not over.is_set():
+                kept_statuses.append(post(connection, f"/v1/models/{kept}/predict", ROW)[0])
+            connection.close()
+
+        clients = [threading.Thread(target=ask, args=case) for case in [(f"/v1/models/{model}/predict", ROW), (f"/v2/models/{model}/infer", FLOWER)] * 3]
+        other = threading.Thread(target=ask_other)
+        for thread in (*clients, other):
+            thread.start()
+        enough.wait(60)
+        self.call(204, "DELETE", f"/v1/models/{model}")
+        for thread in clients:
+            thread.join()
+        over.set()
+        other.join()
+        for answers in asked:
+            statuses = [status for status, _ in answers]
+            self.assertEqual(statuses, sorted(statuses), "none answers after it was gone")
+            self.assertEqual((statuses[0], statuses[-1]), (200, 404))
+            self.assertIn(model, json.dumps(answers[-1][1]))
+            first = answers[0][1]
+            self.assertTrue(all(body.get("values") == first.get("values") and body.get("outputs") == first.get("outputs") for status, body in answers if status == 200))
+        self.assertEqual(set(kept_statuses), {200}, "another model's answers")
+
+    def said_to(self, path, lengths, body):
+        """The status of a request whose Content-Length says so; None where the server answers nothing."""
+        address = urllib.parse.urlsplit(self.server.url)
+        with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
+            head = [f"POST {path} HTTP/1.1", f"Host: {address.netloc}", "Content-Type: application/json", "Connection: close", *(f"Content-Length: {length}" for length in lengths)]
+            connection.sendall("\r\n".join(head + ["", ""]).encode() + body)
+            if max(int(length) if str(length).isdigit() else 0 for length in lengths) > len(body):
+                connection.shutdown(socket.SHUT_WR)   # nothing more comes
+            answer = b""
+            try:
+                while part := connection.recv(65536):
+                    answer += part
+            except ConnectionResetError:
+                pass
+        return int(answer.split()[1]) if answer else None
+
+    def test_a_body_that_lies_about_its_length_is_refused(self):
+        model = self.fitted()
+        for path, body in ((f"/v1/models/{model}/predict", ROW), (f"/v2/models/{model}/infer", FLOWER), ("/v1/models", ROW)):
+            data = json.dumps(body).encode()
+            truth = {415, 422} if path == "/v1/models" else {200}
+            self.assertIn(self.said_to(path, [len(data)], data), truth, path)
+            for lengths, allowed in (([len(data) + 10], {400, None}), ([len(data) - 3], {400, 415, 422}), ([-1], {400}), (["x"], {400}), ([1 << 62], {400, 413, None}),
+                                     ([10 ** 30], {400, 413}), ([len(data), len(data) + 1], {400}), ([0], {400, 415, 422})):
+                self.assertIn(self.said_to(path, lengths, data), allowed, (path, lengths))
+        self.assertEqual(self.call(200, "POST", f"/v1/models/{model}/predict", ROW)["values"], ["setosa"])
+
     def test_a_log_is_off_by_default_bounded_and_survives_a_restart(self):
         model = self.fitted()
         path = f"/v1/models/{model}"
@@ -78,7 +157,7 @@ class Serving(unittest.TestCase):
         self.call(200, "PUT", f"{path}/serving", {"log": {"fraction": 1, "maxBytes": 4096}})
         for _ in range(30):
             self.call(200, "POST", f"{path}/predict", ROW)
-        self.call(200, "POST", f"/v2/models/{model}/infer", {"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP64", "data": [5.1, 3.5, 1.4, 0.2]}]})
+        self.call(200, "POST", f"/v2/models/{model}/infer", FLOWER)
         self.assertEqual(self.server.call("POST", f"{path}/predict", {"rows": [[1]]}).status, 422)
         lines = [json.loads(line) for line in self.server.call("GET", f"{path}/log").body.splitlines()]
         self.assertEqual(lines[-3]["input"], ROW)
