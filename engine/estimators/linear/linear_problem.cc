@@ -20,17 +20,19 @@ constexpr double kConstant =
 
 template <class T>
 LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<const double> Y,
-                                VectorView<const double> weights, bool fit_intercept)
+                                VectorView<const double> weights, bool fit_intercept, Moments moments)
     : X_(X), n_rows_(X.n_rows()), n_cols_(X.n_cols()), n_targets_(Y.cols) {
   ctx.check_stop();
   require_rows(owner, X);
   const auto n = static_cast<std::size_t>(n_cols_), k = static_cast<std::size_t>(n_targets_);
   device_targets_ = Matrix<double>(ctx.memory(), n_rows_, n_targets_);
+  const bool spreads = moments == Moments::kSpread;
   Array<double> found(ctx.memory(), 2 * n_cols_ + n_targets_ + 1);   // fetched at once: waits cost more than bytes
   const VectorView<double> mean = found.view().slice(0, n_cols_), variance = found.view().slice(n_cols_, n_cols_),
                            y_mean = found.view().slice(2 * n_cols_, n_targets_);
   found.zero();
-  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), weights, mean, variance);
+  ctx.ops<T>().tables->column_moments(std::as_const(X.table->X).view(), X.row_view(), weights, mean,
+                                      spreads ? variance : VectorView<double>());
   if (fit_intercept || !weights.empty())
     ctx.ops<double>().rows->precise_means(Y, weights, y_mean, found.view().slice(2 * n_cols_ + n_targets_, 1));
   const std::vector<double> host = found.to_host(), table_mean(host.begin(), host.begin() + n_cols_),
@@ -46,11 +48,14 @@ LinearProblem<T>::LinearProblem(const Context& ctx, const char* owner, const Sam
   }
   std::vector<double> shift = X.is_affine() ? X.shift : std::vector<double>(n, 0.0);
   scale_ = X.is_affine() ? X.scale : std::vector<double>(n, 1.0);
-  mean_.assign(n, 0.0), spread_.resize(n);
+  mean_.assign(n, 0.0), spread_.resize(spreads ? n : 0);
   for (std::size_t j = 0; j < n; ++j) {
     const double mapped = (table_mean[j] - shift[j]) * scale_[j];
-    spread_[j] = std::hypot(std::sqrt(table_variance[j]) * scale_[j], fit_intercept ? 0.0 : mapped);
-    if (fit_intercept && std::sqrt(table_variance[j]) <= kConstant * std::abs(table_mean[j])) spread_[j] = 0;
+    if (spreads) {
+      const double deviation = std::sqrt(table_variance[j]);
+      spread_[j] = std::hypot(deviation * scale_[j], fit_intercept ? 0.0 : mapped);
+      if (fit_intercept && deviation <= kConstant * std::abs(table_mean[j])) spread_[j] = 0;
+    }
     if (fit_intercept) mean_[j] = mapped, shift[j] = table_mean[j];
   }
   device_shift_ = Array<double>(ctx.memory(), std::span<const double>(shift));

@@ -17,26 +17,29 @@ namespace kedge::engine {
 template <class T>
 class LinearProblem {
  public:
+  // What is found of each column: its mean, one pass over X; or how far it spreads as well, two passes.
+  enum class Moments : std::uint8_t { kMean, kSpread };
   // Y (device): X.n_rows() x targets. weights (device): one per row, or empty. Errors: kBadData naming `owner`, for no
   // rows, no columns, or weights that sum to 0; kCancelled.
   LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<const double> Y,
-                VectorView<const double> weights, bool fit_intercept);
+                VectorView<const double> weights, bool fit_intercept, Moments moments = Moments::kMean);
   // The same with the values and weights of a target, and with Y (row-major) and weights on the host.
-  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y, bool fit_intercept)
-      : LinearProblem(ctx, owner, X, y.device_values(ctx), y.device_weights(ctx), fit_intercept) {}
+  LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, const Target& y, bool fit_intercept,
+                Moments moments = Moments::kMean)
+      : LinearProblem(ctx, owner, X, y.device_values(ctx), y.device_weights(ctx), fit_intercept, moments) {}
   LinearProblem(const Context& ctx, const char* owner, const Samples<T>& X, std::span<const double> Y,
-                std::int64_t n_targets, const std::vector<double>& weights, bool fit_intercept)
+                std::int64_t n_targets, const std::vector<double>& weights, bool fit_intercept,
+                Moments moments = Moments::kMean)
       : LinearProblem(ctx, owner, X, Uploaded<double>(ctx, Y).matrix(n_targets), Uploaded<double>(ctx, weights).view(),
-                      fit_intercept) {}
+                      fit_intercept, moments) {}
 
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cols() const { return n_cols_; }
   std::int64_t n_targets() const { return n_targets_; }
   const std::vector<double>& mean() const { return mean_; }       // of the columns; 0 without an intercept
   const std::vector<double>& y_mean() const { return y_mean_; }   // of the targets; 0 without an intercept
-  const std::vector<double>& spread() const {
-    return spread_;
-  }   // root mean square of the centred columns; 0 where it is rounding
+  // Root mean square of the centred columns, 0 where it is rounding; empty without Moments::kSpread.
+  const std::vector<double>& spread() const { return spread_; }
 
   // From now on the design's columns are these times its own; one factor a column, none 0.
   void scale_columns(const Context& ctx, const std::vector<double>& factors);

@@ -44,6 +44,13 @@ std::vector<double> equalising(const std::vector<double>& spread) {
   return factors;
 }
 
+// n d^2.
+template <class T>
+double work_of(const Samples<T>& X) {
+  const auto d = static_cast<double>(X.n_cols());
+  return static_cast<double>(X.n_rows()) * d * d;
+}
+
 }   // namespace
 
 template <class T>
@@ -117,8 +124,7 @@ bool LinearRegression<T>::solve_refined(const Context& ctx, const LinearProblem<
 template <class T>
 void LinearRegression<T>::solve_tall(const Context& ctx, LinearProblem<T>& problem, const Samples<T>& X, const Target& y) {
   const std::int64_t n = problem.n_rows(), d = problem.n_cols();
-  const double work = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(d);
-  if (work > kLargeWork && !params_.positive && solve_refined(ctx, problem)) return;
+  const double work = work_of(X);
   const std::vector<double> scale = equalising(problem.spread());
   problem.scale_columns(ctx, scale);
   const std::vector<double> triangle = problem.triangle(ctx).to_host();
@@ -217,11 +223,13 @@ void LinearRegression<T>::fit(const Context& ctx, const Samples<T>& given, const
 template <class T>
 void LinearRegression<T>::solve(const Context& ctx, const Samples<T>& X, const Target& y) {
   if (is_large_sparse(X) && !params_.positive) return solve_sparse(ctx, X, y);
-  LinearProblem<T> problem(ctx, kName, X, y, params_.fit_intercept);
-  if (X.n_rows() < X.n_cols() && !params_.positive)
-    solve_wide(ctx, problem);
-  else
-    solve_tall(ctx, problem, X, y);
+  using Problem = LinearProblem<T>;
+  const bool is_wide = X.n_rows() < X.n_cols() && !params_.positive;
+  if (is_wide) return solve_wide(ctx, Problem(ctx, kName, X, y, params_.fit_intercept));
+  const bool is_large = work_of(X) > kLargeWork && !params_.positive;
+  if (is_large && solve_refined(ctx, Problem(ctx, kName, X, y, params_.fit_intercept))) return;
+  Problem problem(ctx, kName, X, y, params_.fit_intercept, Problem::Moments::kSpread);
+  solve_tall(ctx, problem, X, y);
 }
 
 template <class T>

@@ -139,7 +139,7 @@ void PLSRegression<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   require(params_.n_components <= most, schema::ErrorCode::kBadData,
           "{}: n_components is {}, must be at most {}, the smaller number of rows and columns", kName,
           params_.n_components, most);
-  const LinearProblem<T> problem(ctx, kName, X, y.device_values(ctx), {}, true);
+  const LinearProblem<T> problem(ctx, kName, X, y.device_values(ctx), {}, true, LinearProblem<T>::Moments::kSpread);
   const auto d = static_cast<std::size_t>(X.n_cols()), p = d + 1,
              count = static_cast<std::size_t>(params_.n_components);
   const auto n = static_cast<double>(X.n_rows());

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string_view>
 
+#include "engine/backend/emulated/launch_check.h"
+#include "engine/backend/emulated/observer.h"
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/linear/linear_problem.h"
 #include "fixture.h"
 #include "schemas/error.h"
 
@@ -52,6 +56,32 @@ Fitted fit(const std::string& name, const schema::ValueMap& params, const Data& 
   fitted.attributes = fitted.estimator->attributes();
   return fitted;
 }
+
+// Counts the launches of one kernel while it lives.
+class Launches final : public emulated::Observer {
+ public:
+  explicit Launches(std::string_view kernel) : kernel_(kernel) { emulated::observer = this; }
+  ~Launches() override { emulated::observer = nullptr; }
+  Launches(const Launches&) = delete;
+  Launches& operator=(const Launches&) = delete;
+  int count() const { return count_; }
+
+  void launch_begins(const emulated::Launch& launch, const void*, const void*) override {
+    count_ += std::string_view(launch.name).find(kernel_) != std::string_view::npos;
+  }
+  void block_begins() override {}
+  void block_meets() override {}
+  void launch_ends() override {}
+  void atomic(const void*, std::size_t) override {}
+  void library(const char*, std::size_t, double, double) override {}
+  void copied(emulated::Copy, std::size_t) override {}
+  void waited() override {}
+  void allocated(std::size_t) override {}
+
+ private:
+  std::string_view kernel_;
+  int count_ = 0;
+};
 
 // The largest violation of the Lasso's optimality, relative to alpha: the gradient is alpha against each sign, and at most alpha
 // at 0.
@@ -181,6 +211,37 @@ TEST(Ridge, FallsBackToSingularValues) {
   const Fitted fitted = fit("Ridge", {{"alpha", 0.0}}, data);
   EXPECT_EQ(std::get<std::string>(fitted.value("solver_").data), "svd");
   EXPECT_EQ(fitted.list("coef_")[1], 0.0);
+}
+
+TEST(LinearModels, MeasureSpreadsOnlyWhereTheyUseThem) {   // a second pass over the columns
+  const Data data = random_data(60, 3, 2, 0.5);
+  const auto passes = [&](const std::string& name) {
+    const Launches launches("tile_squares");
+    fit(name, {}, data, {}, "emulated");
+    return launches.count();
+  };
+  for (const char* name : {"Ridge", "Lasso", "ElasticNet", "LassoLars", "BayesianRidge"})
+    EXPECT_EQ(passes(name), 0) << name;
+  for (const char* name : {"LinearRegression", "PLSRegression"}) EXPECT_EQ(passes(name), 1) << name;
+}
+
+TEST(LinearModels, AProblemHasSpreadsWhereTheyAreAskedFor) {
+  const Data data = random_data(40, 2, 2, 0.5);
+  for (const std::string& device : testing::device_names()) {
+    const Context ctx{.device = testing::device_named(device)};
+    const testing::Loaded<double> loaded(ctx.device, data);
+    using Problem = LinearProblem<double>;
+    const Problem plain(ctx, "Ridge", loaded.all(), loaded.target(), true),
+        with(ctx, "Ridge", loaded.all(), loaded.target(), true, Problem::Moments::kSpread);
+    EXPECT_TRUE(plain.spread().empty());
+    EXPECT_EQ(plain.mean(), with.mean());
+    ASSERT_EQ(with.spread().size(), 2u);
+    for (std::size_t j = 0; j < 2; ++j) {
+      double squares = 0;
+      for (std::size_t i = 0; i < 40; ++i) squares += std::pow(data.X[2 * i + j] - with.mean()[j], 2);
+      EXPECT_NEAR(with.spread()[j], std::sqrt(squares / 40), 1e-12);
+    }
+  }
 }
 
 void expect_refused(const std::string& name, const schema::ValueMap& params, const std::string& part) {
