@@ -95,6 +95,14 @@ double table_factor(const Context& ctx, const Samples<T>& X) {
   return factor_within(bounds_of<T>(cells(X)), largest_of(magnitudes(ctx, X)));
 }
 
+// The largest magnitude is at least the root of the mean square, and at most that of the sum.
+template <class T>
+bool needs_no_factor(const Samples<T>& X, double squares) {
+  constexpr double kDoubt = 2;
+  const SquareBounds bounds = bounds_of<T>(cells(X));
+  return std::sqrt(squares / kDoubt / cells(X)) >= bounds.least && std::sqrt(squares * kDoubt) <= bounds.most;
+}
+
 template <class T>
 std::vector<double> column_factors(const Context& ctx, const Samples<T>& X) {
   const SquareBounds bounds = bounds_of<double>(cells(X));
@@ -131,6 +139,8 @@ void require_magnitudes(const Context& ctx, std::string_view owner, const Estima
 
 template double table_factor(const Context&, const Samples<float>&);
 template double table_factor(const Context&, const Samples<double>&);
+template bool needs_no_factor(const Samples<float>&, double);
+template bool needs_no_factor(const Samples<double>&, double);
 template std::vector<double> column_factors(const Context&, const Samples<float>&);
 template std::vector<double> column_factors(const Context&, const Samples<double>&);
 template Samples<float> multiplied(const Context&, const Samples<float>&, const std::vector<double>&);

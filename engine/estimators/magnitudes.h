@@ -17,7 +17,12 @@ double near_one(double value);
 template <class T>
 double table_factor(const Context& ctx, const Samples<T>& X);
 
-// The same by column, in double; empty where all are 1.
+// Whether the sum of the squares of all of X's values, known within a factor of 2, tells that table_factor() is 1.
+// Reads nothing.
+template <class T>
+bool needs_no_factor(const Samples<T>& X, double squares);
+
+// table_factor() by column, in double; empty where all are 1.
 template <class T>
 std::vector<double> column_factors(const Context& ctx, const Samples<T>& X);
 

@@ -167,16 +167,38 @@ typename PCA<T>::Solution PCA<T>::solve_fully(const Context& ctx, const Samples<
   return solution;
 }
 
+// A device with memory of its own multiplies floats in double, which holds the squares of all of them: mean and
+// variances tell afterwards that no factor was needed. So the table's ranges, which are a pass over it, are read where
+// that fails.
+template <class T>
+std::optional<typename PCA<T>::Solution> PCA<T>::solve_unscaled(const Context& ctx, const Samples<T>& X) {
+  const bool is_in_double = std::is_same_v<T, float> && !ctx.device.traits().uses_host_memory && !X.is_sparse();
+  if (!is_in_double || X.rows || X.table->ranges) return std::nullopt;
+  Solution solution = solve_fully(ctx, X, false);
+  const auto n = static_cast<double>(X.n_rows());
+  double squares = (n - 1) * solution.total;
+  for (const double m : mean_) squares += n * m * m;
+  if (!needs_no_factor(X, squares)) return std::nullopt;
+  return solution;
+}
+
 template <class T>
 void PCA<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   require_rows("PCA", X, 2);
   const std::int64_t n = X.n_rows(), d = X.n_cols();
   const std::string solver = solver_for(n, d);
   check_components(solver, n, d);
-  const double factor = table_factor(ctx, X);
-  const Samples<T> scaled = factor == 1 ? X : multiplied(ctx, X, std::vector<double>(static_cast<std::size_t>(d), factor));
-  const Solution solution =
-      solver == "randomized" ? solve_randomized(ctx, scaled) : solve_fully(ctx, scaled, solver != "covariance_eigh");
+  double factor = 1;
+  std::optional<Solution> found;
+  if (solver == "covariance_eigh") found = solve_unscaled(ctx, X);
+  if (!found) {
+    factor = table_factor(ctx, X);
+    const Samples<T> scaled =
+        factor == 1 ? X : multiplied(ctx, X, std::vector<double>(static_cast<std::size_t>(d), factor));
+    found =
+        solver == "randomized" ? solve_randomized(ctx, scaled) : solve_fully(ctx, scaled, solver != "covariance_eigh");
+  }
+  const Solution& solution = *found;
 
   n_samples_ = n, n_features_ = d;
   n_components_ = solution.n_components, noise_variance_ = solution.noise;

@@ -51,6 +51,8 @@ class PCA final : public Transformer<T> {
   Spectrum covariance(const Context& ctx, const Samples<T>& X, std::int64_t count) const;
   Solution solve_randomized(const Context& ctx, const Samples<T>& X);
   Solution solve_fully(const Context& ctx, const Samples<T>& X, bool allow_svd);
+  // Without a factor for its values; none where one may be needed.
+  std::optional<Solution> solve_unscaled(const Context& ctx, const Samples<T>& X);
   std::string solver_for(std::int64_t n, std::int64_t d) const;
   void multiply(double factor);
   void check_components(const std::string& solver, std::int64_t n, std::int64_t d) const;

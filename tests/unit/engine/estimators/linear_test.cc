@@ -6,12 +6,11 @@
 #include <functional>
 #include <string_view>
 
-#include "engine/backend/emulated/launch_check.h"
-#include "engine/backend/emulated/observer.h"
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/linear/linear_problem.h"
 #include "fixture.h"
+#include "launches.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -56,32 +55,6 @@ Fitted fit(const std::string& name, const schema::ValueMap& params, const Data& 
   fitted.attributes = fitted.estimator->attributes();
   return fitted;
 }
-
-// Counts the launches of one kernel while it lives.
-class Launches final : public emulated::Observer {
- public:
-  explicit Launches(std::string_view kernel) : kernel_(kernel) { emulated::observer = this; }
-  ~Launches() override { emulated::observer = nullptr; }
-  Launches(const Launches&) = delete;
-  Launches& operator=(const Launches&) = delete;
-  int count() const { return count_; }
-
-  void launch_begins(const emulated::Launch& launch, const void*, const void*) override {
-    count_ += std::string_view(launch.name).find(kernel_) != std::string_view::npos;
-  }
-  void block_begins() override {}
-  void block_meets() override {}
-  void launch_ends() override {}
-  void atomic(const void*, std::size_t) override {}
-  void library(const char*, std::size_t, double, double) override {}
-  void copied(emulated::Copy, std::size_t) override {}
-  void waited() override {}
-  void allocated(std::size_t) override {}
-
- private:
-  std::string_view kernel_;
-  int count_ = 0;
-};
 
 // The largest violation of the Lasso's optimality, relative to alpha: the gradient is alpha against each sign, and at most alpha
 // at 0.
@@ -216,7 +189,7 @@ TEST(Ridge, FallsBackToSingularValues) {
 TEST(LinearModels, MeasureSpreadsOnlyWhereTheyUseThem) {   // a second pass over the columns
   const Data data = random_data(60, 3, 2, 0.5);
   const auto passes = [&](const std::string& name) {
-    const Launches launches("tile_squares");
+    const testing::Launches launches("tile_squares");
     fit(name, {}, data, {}, "emulated");
     return launches.count();
   };

@@ -8,6 +8,7 @@
 
 #include "engine/estimators/catalogue.h"
 #include "fixture.h"
+#include "launches.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -83,6 +84,36 @@ TEST_P(Magnitudes, PrincipalComponentsTurnWithTheScale) {
     expect_same(plain, Fit<double>("PCA", two, times(blobs(), factor), GetParam()).transformed(), factor, kSame);
   for (const double factor : {2e19, 1e24, 1e-24, 1e-30})
     expect_same(plain, Fit<float>("PCA", two, times(blobs(), factor), GetParam()).transformed(), factor, kSameF32);
+}
+
+// The ranges are a pass over the table: its variances tell as much, unless they are too small or too large for floats.
+TEST(PrincipalComponents, AskForRangesOnlyWhereVariancesDoNotTell) {
+  const auto passes = [](double factor, const schema::ValueMap& params) {
+    const testing::Launches launches("tile_range");
+    Fit<float>("PCA", params, times(blobs(), factor), "emulated");
+    return launches.count();
+  };
+  const schema::ValueMap by_covariance{{"svd_solver", "covariance_eigh"}};
+  EXPECT_EQ(passes(1, by_covariance), 0);
+  EXPECT_EQ(passes(1e10, by_covariance), 0);
+  for (const double factor : {2e19, 1e-24, 0.0}) EXPECT_EQ(passes(factor, by_covariance), 1) << factor;
+  EXPECT_EQ(passes(1, {{"svd_solver", "full"}}), 1);   // may decompose the floats themselves
+}
+
+TEST(PrincipalComponents, AreTheSameBitsWhetherRangesAreKnownOrNot) {
+  const Context ctx{.device = testing::device_named("emulated")};
+  const Data data = blobs();
+  const testing::Loaded<float> fresh(ctx.device, data), known(ctx.device, data);
+  static_cast<void>(table_ranges(ctx, known.all()));
+  std::vector<schema::Value> components;
+  for (const testing::Loaded<float>* loaded : {&fresh, &known}) {
+    const auto pca = made<float>("PCA", {});
+    pca->fit(ctx, loaded->all(), loaded->target());
+    for (auto& [name, value] : pca->attributes())
+      if (name == "components_") components.push_back(value);
+  }
+  ASSERT_EQ(components.size(), 2u);
+  EXPECT_EQ(components[0], components[1]);
 }
 
 TEST_P(Magnitudes, WhiteningRefusesVariancesThatLeaveDouble) {
