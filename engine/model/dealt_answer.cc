@@ -32,22 +32,22 @@ ModelAnswer read(ByteReader& in) {
 
 }   // namespace
 
+AskedRows own_asked_rows(std::int64_t n_rows, std::int64_t tile) {
+  const Ranks* const ranks = ranks_of_job();
+  const std::int64_t tiles = (n_rows + tile - 1) / tile;
+  const Part own = ranks && tiles == 1 ? Part{0, ranks->is_first() ? 1 : 0} : own_part(ranks, tiles);
+  return {.n_rows = n_rows, .begin = std::min(n_rows, own.begin * tile), .end = std::min(n_rows, own.end * tile)};
+}
+
 ModelAnswer dealt_answer(const Context& ctx, StoredModel& model, std::int64_t n_rows, std::int64_t tile,
                          std::string_view output, const RowsOf& rows) {
   Ranks* const ranks = ranks_of_job();
-  const std::int64_t tiles = (n_rows + tile - 1) / tile;
-  if (!ranks) return answer_in_tiles(ctx, model, {.n_rows = n_rows, .end = n_rows}, tile, output, rows);
-  if (tiles == 1) {
-    if (!ranks->is_first()) return {};
-    const RanksScope alone(nullptr);
-    return answer_in_tiles(ctx, model, {.n_rows = n_rows, .end = n_rows}, tile, output, rows);
-  }
+  const AskedRows asked = own_asked_rows(n_rows, tile);
+  if (!ranks) return answer_in_tiles(ctx, model, asked, tile, output, rows);
   const PartedBytes shares = ranks->gather([&] {
-    const Part own = own_part(ranks, tiles);
-    const AskedRows asked{.n_rows = n_rows, .begin = own.begin * tile, .end = std::min(n_rows, own.end * tile)};
     KeptLines lines(ctx);
     ModelAnswer answer;
-    if (own.end > own.begin) answer = answer_in_tiles(lines.context(), model, asked, tile, output, rows);
+    if (asked.end > asked.begin) answer = answer_in_tiles(lines.context(), model, asked, tile, output, rows);
     ByteWriter out;
     lines.write(out);
     write(answer, out);

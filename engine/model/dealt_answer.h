@@ -7,8 +7,13 @@
 
 namespace kedge::engine {
 
-// As answer_in_tiles(), with consecutive tiles for each rank of the job, so that the bits do not depend on the number
-// of ranks. The first rank gets the answer for all rows, the others none. Without ranks it is answer_in_tiles().
+// The rows that this rank answers: consecutive tiles for each rank of the job. Without ranks all rows, and of a single
+// tile the first rank has all.
+AskedRows own_asked_rows(std::int64_t n_rows, std::int64_t tile);
+
+// As answer_in_tiles(), for own_asked_rows() alone, so that the bits do not depend on the number of ranks; `rows` is
+// asked for no others. The first rank gets the answer for all rows, the others none. Without ranks it is
+// answer_in_tiles().
 // Errors: the one of the first row that has one, on every rank.
 ModelAnswer dealt_answer(const Context& ctx, StoredModel& model, std::int64_t n_rows, std::int64_t tile,
                          std::string_view output, const RowsOf& rows);

@@ -126,21 +126,24 @@ std::int64_t tile_rows(const schema::ModelInfo& model) {
 }
 
 MemoryPlan plan_answer(const ModelQuestion& question) {
-  const std::int64_t n = question.n_rows;
+  const bool writes = !question.share || question.share->collects;   // the answer as a file
+  const std::int64_t own = question.share ? question.share->n_rows : question.n_rows;
+  const std::int64_t n = writes ? question.n_rows : own;   // rows whose answer is held
   const std::int64_t at_once = question.tile > 0 ? question.tile : tile_rows(question.model);
-  const SampleShape tile = shape_of(question.model, std::min(n, at_once));
+  const SampleShape tile = shape_of(question.model, std::clamp<std::int64_t>(own, 1, at_once));
   const StepsAtWork steps = steps_at_work(question.model, tile, question.output == "transform");
   const std::int64_t outputs = outputs_per_row(question, steps), value_bytes = tile.value_bytes;
   constexpr std::int64_t kNumber = 8, kNumberText = 40;   // of a number in the answer, and of its text, which grows in a buffer
   const bool has_names = question.output == "predict" && most_classes(question.model) > 0;
   MemoryPlan plan{.mapped_bytes = question.mapped_bytes};
-  plan.needed_bytes = steps.is_exact ? bytes_of(n, outputs, kNumber + std::min<std::int64_t>(value_bytes, 2)) : 0;
+  const std::int64_t of_file = writes ? std::min<std::int64_t>(value_bytes, 2) : 0;
+  plan.needed_bytes = steps.is_exact ? bytes_of(n, outputs, kNumber + of_file) : 0;
   plan.needed_bytes += question.rows_held_bytes;
   plan.peak_bytes = plan.mapped_bytes + question.rows_held_bytes + of_rows(tile) + steps.bytes +
-                    (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + kNumberText) +
+                    (question.is_host ? kOfProcess : 0) + bytes_of(n, outputs, kNumber + (writes ? kNumberText : 0)) +
                     (has_names ? bytes_of(n, outputs, of_class_name(question.model)) : 0);
-  if (question.is_dealt)   // as they leave a rank and as they come
-    plan.peak_bytes += 2 * bytes_of(n, outputs, kNumber + (has_names ? of_class_name(question.model) : 0));
+  if (question.share)   // as they leave a rank and as they come
+    plan.peak_bytes += bytes_of(own + n, outputs, kNumber + (has_names ? of_class_name(question.model) : 0));
   // Contributions copy the trees into the order of their walk, and the cells twice.
   if (question.output == kContributions || question.output == kInteractions)
     plan.peak_bytes += 2 * question.mapped_bytes + bytes_of(tile.rows, steps.width, 16);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "engine/memory/memory_plan.h"
@@ -11,23 +12,29 @@
 
 namespace kedge::engine {
 
+// What one rank of a job has of a question that ranks divide.
+struct RankShare {
+  std::int64_t n_rows = 0;   // that it answers
+  bool collects = false;     // the answers of all come to it
+};
+
 // A question to a model. Borrows for the call.
 struct ModelQuestion {
   const schema::ModelInfo& model;
-  std::int64_t n_rows = 0;
+  std::int64_t n_rows = 0;            // of the whole job
   std::string_view output;            // one of model.outputs
   std::int64_t rows_held_bytes = 0;   // of the source, in addition to the tiles
   std::int64_t mapped_bytes = 0;      // of the data file
   bool is_host = false;               // the device is the CPU
   std::int64_t tile = 0;              // rows that are asked at once; 0: those of tile_rows()
-  bool is_dealt = false;              // over ranks, whose answers travel
+  std::optional<RankShare> share = {};   // where ranks divide it; the bytes above are then of its rows
 };
 
 // Rows of a tile: with what the steps make of them they take about 256 MiB; at least 256 rows. Found from the model's
 // description alone, so that answers do not depend on the free memory.
 std::int64_t tile_rows(const schema::ModelInfo& model);
 
-// The answer for all rows, and one tile at work.
+// The answer for all rows, or for the rank's own where others collect it, and one tile at work.
 MemoryPlan plan_answer(const ModelQuestion& question);
 
 // Rows begin .. end - 1 of n_rows.

@@ -136,7 +136,8 @@ void ModelRowsBuilder::put(std::size_t column, double value) {
 
 ModelRows ModelRowsBuilder::finish() { return std::move(rows_); }
 
-DatasetRows::DatasetRows(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t n_rows) : model_(model), data_(data) {
+DatasetRows::DatasetRows(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t end, std::int64_t begin)
+    : model_(model), data_(data), begin_(begin) {
   const DatasetMeta& meta = data.meta();
   for (const ColumnInfo& column : meta.columns) names_.push_back(column.name);
   const ModelRowsBuilder builder(model, names_, names_.size());
@@ -146,12 +147,15 @@ DatasetRows::DatasetRows(const schema::ModelInfo& model, const DatasetFile& data
   }
   if (!meta.is_sparse()) return;
   sparse_.resize(names_.size());
-  for (std::size_t c = 0; c < names_.size(); ++c)
-    if (builder.reads(c)) sparse_[c] = data.column(meta.columns[c].values_column, n_rows);
+  for (std::size_t c = 0; c < names_.size() && begin < end; ++c) {
+    if (!builder.reads(c)) continue;
+    const std::vector<double> cells = data.column(meta.columns[c].values_column, end);
+    sparse_[c].assign(cells.begin() + begin, cells.end());
+  }
 }
 
 double DatasetRows::cell(std::size_t column, std::int64_t row) const {
-  if (!sparse_.empty()) return sparse_[column][static_cast<std::size_t>(row)];
+  if (!sparse_.empty()) return sparse_[column][static_cast<std::size_t>(row - begin_)];
   const DatasetMeta& meta = data_.meta();
   const auto at = static_cast<std::size_t>(row * meta.n_values_columns + meta.columns[column].values_column);
   return meta.is_float32 ? static_cast<double>(data_.values_f32()[at]) : data_.values_f64()[at];

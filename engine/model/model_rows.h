@@ -88,9 +88,9 @@ ModelRows rows_of_body(const schema::ModelInfo& model, std::string_view type, st
 // Rows of a data set for a model, a few at a time. Borrows both. Errors: those of ModelRowsBuilder.
 class DatasetRows {
  public:
-  // Of a sparse data set the columns of the first n_rows rows are held.
-  DatasetRows(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t n_rows);
-  ModelRows rows(std::int64_t first, std::int64_t count) const;   // first .. first + count - 1
+  // Rows begin .. end - 1. Of a sparse data set their cells are held, of any other nothing: the file is mapped.
+  DatasetRows(const schema::ModelInfo& model, const DatasetFile& data, std::int64_t end, std::int64_t begin = 0);
+  ModelRows rows(std::int64_t first, std::int64_t count) const;   // first .. first + count - 1 of these
 
  private:
   double cell(std::size_t column, std::int64_t row) const;
@@ -98,7 +98,8 @@ class DatasetRows {
   const schema::ModelInfo& model_;
   const DatasetFile& data_;
   std::vector<std::string> names_;
-  std::vector<std::vector<double>> sparse_;   // by column
+  std::int64_t begin_;
+  std::vector<std::vector<double>> sparse_;   // by column, from row begin_ on
 };
 
 }  // namespace kedge::engine

@@ -129,20 +129,24 @@ schema::Result run_model_task(const Context& ctx, const schema::JobSpec& spec, S
   const bool is_host = device.kind == DeviceKind::kCpu;
   const std::int64_t tile = tile_of_job(ctx, model.info(), result.nSamples);
   const Ranks* const ranks = ranks_of_job();
+  const AskedRows own = own_asked_rows(result.nSamples, tile);
+  const std::int64_t n_own = own.end - own.begin;
+  std::optional<RankShare> share;
+  if (ranks) share = {.n_rows = n_own, .collects = ranks->is_first()};
   const MemoryPlan plan =
       plan_answer({.model = model.info(),
                    .n_rows = result.nSamples,
                    .output = output_of(spec.task),
-                   .rows_held_bytes = data.meta().is_sparse() ? bytes_of(result.nSamples, result.nFeatures, 8) : 0,
-                   .mapped_bytes = is_host ? mapped_size(data.meta(), result.nSamples) : 0,
+                   .rows_held_bytes = data.meta().is_sparse() ? bytes_of(n_own, result.nFeatures, 8) : 0,
+                   .mapped_bytes = is_host ? mapped_size(data.meta(), n_own) : 0,
                    .is_host = is_host,
                    .tile = tile,
-                   .is_dealt = ranks != nullptr});
+                   .share = share});
   require_memory(run_ctx, plan);
   tell_host_answers(run_ctx, model.info());
   const MemoryMeasure measure(run_ctx, plan);
   within_memory(run_ctx, plan, [&] {
-    const DatasetRows rows(model.info(), data, result.nSamples);
+    const DatasetRows rows(model.info(), data, own.end, own.begin);
     const ModelAnswer answer = ask(run_ctx, spec.task, model, rows, result.nSamples, tile, result.timings);
     if (!ranks || ranks->is_first()) result.artifacts = {write_answer(spec.task, answer, output_dir)};
   });

@@ -103,6 +103,24 @@ TEST_F(AskedModel, TakesNoMoreForMoreRowsThanTheirAnswers) {
   EXPECT_LE(tile_rows(model->info()), kRows / 100);
 }
 
+TEST_F(AskedModel, TakesOnARankWhatItsOwnRowsTake) {
+  write(kFitted);
+  const auto model = polynomial(3);
+  constexpr std::int64_t kRows = 4'000'000, kNumber = 8, kTile = 65'536;
+  const auto plan = [&](std::int64_t n_rows, std::optional<RankShare> share) {
+    return plan_answer(
+        {.model = model->info(), .n_rows = n_rows, .output = "predict_proba", .tile = kTile, .share = share});
+  };
+  const MemoryPlan alone = plan(kRows, {}), first = plan(kRows, RankShare{kRows / 4, true}),
+                   other = plan(kRows, RankShare{kRows / 4, false}), fewer = plan(kRows, RankShare{kTile, false});
+  EXPECT_EQ(first.needed_bytes, alone.needed_bytes);   // it writes the whole answer
+  EXPECT_EQ(other.needed_bytes, kRows / 4 * 2 * kNumber);
+  EXPECT_EQ(plan(kRows, RankShare{0, false}).needed_bytes, 0);
+  EXPECT_GT(first.peak_bytes, alone.peak_bytes);   // the others' answers arrive
+  constexpr std::int64_t kTwice = 2;               // as they leave, too
+  EXPECT_EQ(other.peak_bytes - fewer.peak_bytes, (kRows / 4 - kTile) * 2 * kNumber * (1 + kTwice));
+}
+
 TEST_F(AskedModel, IsPredictedAndMeasured) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory is in the way";

@@ -11,6 +11,7 @@
 #include "engine/backend/loader.h"
 #include "engine/comm/ranks.h"
 #include "engine/job/dealt.h"
+#include "engine/model/dealt_answer.h"
 #include "engine/model/model_task.h"
 #include "engine/pipeline.h"
 #include "tests/unit/comm/rank_threads.h"
@@ -53,6 +54,29 @@ class ModelOnRanks : public testing::TestWithParam<AskedModel> {
     for (const std::int64_t row : holes)
       values[static_cast<std::size_t>(row * (kCols + 1))] = std::numeric_limits<double>::quiet_NaN();
     write_dataset(folder_.path(), std::move(columns), values, "y");
+  }
+  // The same columns as a sparse matrix, of which every third cell is stored.
+  void write_sparse() const {
+    DatasetMeta meta{.name = "small", .n_rows = kRows, .n_values_columns = kCols + 1, .target = "y"};
+    for (std::int64_t j = 0; j < kCols; ++j) meta.columns.push_back(numeric("x" + std::to_string(j)));
+    meta.columns.push_back(nominal("y", {"no", "yes", "perhaps"}));
+    for (std::size_t j = 0; j < meta.columns.size(); ++j) meta.columns[j].values_column = static_cast<std::int64_t>(j);
+    const auto is_stored = [](std::int64_t i, std::int64_t j) { return (i + j) % 3 == 0 || j == kCols; };
+    meta.n_entries = 0;
+    for (std::int64_t cell = 0; cell < kRows * (kCols + 1); ++cell)
+      meta.n_entries += is_stored(cell / (kCols + 1), cell % (kCols + 1));
+    DatasetFileWriter writer(folder_.path() / "small.kedge", meta);
+    const SparseSpans<double> to = writer.sparse_f64();
+    std::size_t at = 0;
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t j = 0; j <= kCols; ++j) {
+        if (!is_stored(i, j)) continue;
+        to.columns[at] = static_cast<std::int32_t>(j);
+        to.values[at++] = j == kCols ? static_cast<double>(i % 3) : std::sin(static_cast<double>(i * (j + 1)));
+      }
+      to.offsets[static_cast<std::size_t>(i) + 1] = static_cast<std::int64_t>(at);
+    }
+    writer.finish();
   }
   void fit(const std::vector<Step>& steps) {
     const schema::JobSpec spec{
@@ -126,6 +150,60 @@ TEST_P(ModelOnRanks, WritesTheFileOfOneProcess) {
     if (output == "transform") expect_the_file_of_one_process(schema::Transform{.model = "m"});
     else expect_the_file_of_one_process(schema::Predict{.model = "m", .output = output, .format = "csv"});
   }
+}
+
+using ModelOnRanksRows = ModelOnRanks;
+INSTANTIATE_TEST_SUITE_P(Of, ModelOnRanksRows,
+                         testing::Values(AskedModel{"Line", {{"LogisticRegression", {}}}, {"predict"}}));
+
+TEST_P(ModelOnRanksRows, OfASparseTableGiveTheFileOfOneProcess) {
+  write_sparse();
+  fit(GetParam().steps);
+  expect_the_file_of_one_process(schema::Predict{.model = "m", .output = "predict_proba", .format = "csv"});
+}
+
+// Each row on one rank, and of a sparse table no other rank holds it.
+TEST_P(ModelOnRanksRows, AreReadByTheirOwnRankAlone) {
+  write_sparse();
+  fit(GetParam().steps);
+  constexpr std::int64_t kTile = 1024;
+  for (const int size : {1, 2, 3, 4, 7}) {
+    const std::vector<std::string> read = on_ranks(size, [&](Comm& comm) {
+      Ranks ranks(comm);
+      const RanksScope scope(&ranks);
+      const std::unique_ptr<Device> device = open_device("cpu");
+      const Context ctx{.device = *device};
+      const std::unique_ptr<StoredModel> model = StoredModel::load(ctx, folder_.path() / "model.kedge");
+      const DatasetFile data(folder_.path() / "small.kedge");
+      const AskedRows own = own_asked_rows(kRows, kTile);
+      const DatasetRows rows(model->info(), data, own.end, own.begin);
+      std::int64_t next = own.begin;
+      dealt_answer(ctx, *model, kRows, kTile, "predict", [&](std::int64_t first, std::int64_t count) {
+        EXPECT_EQ(first, next);
+        next += count;
+        return rows.rows(first, count);
+      });
+      EXPECT_EQ(next, own.end);
+      ranks.end(std::nullopt);
+      return fmt::format("{}-{} ", own.begin, own.end);
+    });
+    std::int64_t begin = 0;
+    for (const std::string& part : read) {
+      EXPECT_EQ(std::stoll(part), begin) << size << " ranks";
+      begin = std::stoll(part.substr(part.find('-') + 1));
+    }
+    EXPECT_EQ(begin, kRows);
+  }
+}
+
+TEST_P(ModelOnRanksRows, OfOneTileAreTheFirstRanks) {
+  for (const auto& part : on_ranks(3, [&](Comm& comm) {
+         Ranks ranks(comm);
+         const RanksScope scope(&ranks);
+         const AskedRows own = own_asked_rows(500, 1024);
+         return fmt::format("{} has {}", ranks.rank(), own.end - own.begin);
+       }))
+    EXPECT_THAT(part, testing::AnyOf("0 has 500", "1 has 0", "2 has 0"));
 }
 
 using ModelOnRanksErrors = ModelOnRanks;
