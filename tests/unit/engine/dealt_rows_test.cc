@@ -206,6 +206,7 @@ TEST_P(DealtRows, GiveTheColumnsOfOneProcess) {
     return all;
   };
   const std::vector<double> alone = found(nullptr);
+  EXPECT_TRUE(std::signbit(alone[1]) && std::signbit(alone[kCols + 1]));
   for (const auto& result : on_ranks(GetParam(), [&](Ranks& ranks) { return found(&ranks); }))
     EXPECT_EQ(bits(result), bits(alone));
 }
