@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._boosting_names import of_peers
 from .steps import Estimator
 
 # What is not set has the server's default.
@@ -21,6 +22,8 @@ UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET"})()
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in ("self", "__class__") and value is not UNSET}
 '''
+# These take LightGBM's and XGBoost's names as well.
+WITH_PEERS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "null": "None"}
 
 
@@ -37,9 +40,14 @@ def written(estimator):
     arguments = "".join(f",\n                 {p['name']}: {python_type(p['forms'])} = UNSET" for p in estimator["params"])
     doc = [wrapped(estimator["doc"].replace("\\", "\\\\"), "    ").strip(), ""]
     doc += [wrapped(f"{p['name']}: {p['doc']} Default {p['defaultValue']!r}.".replace("\\", "\\\\"), "    ") for p in estimator["params"]]
+    given = "_given(locals())"
+    if estimator["name"] in WITH_PEERS:
+        arguments += ",\n                 **others: Any"
+        doc.append("    others: LightGBM's and XGBoost's names of these parameters, such as num_leaves and reg_lambda.")
+        given = f'of_peers("{estimator["name"]}", {given})'
     star = ", *" if estimator["params"] else ""
     return (f"\n\nclass {estimator['name']}(Estimator):\n    \"\"\"" + "\n".join(doc).rstrip() + f"\n    \"\"\"\n\n"
-            f"    def __init__(self{star}{arguments}) -> None:\n        super().__init__(**_given(locals()))\n")
+            f"    def __init__(self{star}{arguments}) -> None:\n        super().__init__(**{given})\n")
 
 
 def module(session):

@@ -186,6 +186,22 @@ class Catalogue(WithServer):
         self.assertNotEqual(LogisticRegression(C=2), LogisticRegression())
 
 
+class BoostingNames(unittest.TestCase):
+    def test_names_of_lightgbm_and_xgboost_are_those_of_scikit_learn(self):
+        from kedge.estimators import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+        lightgbm = HistGradientBoostingClassifier(objective="binary", n_estimators=50, num_leaves=15, min_child_samples=5, reg_lambda=2.0, max_depth=-1, n_jobs=4, subsample=1.0)
+        self.assertEqual(lightgbm, HistGradientBoostingClassifier(loss="log_loss", max_iter=50, max_leaf_nodes=15, min_samples_leaf=5, l2_regularization=2.0, max_depth=None))
+        xgboost = HistGradientBoostingRegressor(objective="reg:squarederror", eta=0.3, max_depth=6, max_bin=64, tree_method="hist", early_stopping_rounds=5, seed=1)
+        self.assertEqual(xgboost, HistGradientBoostingRegressor(loss="squared_error", learning_rate=0.3, max_depth=6, max_bins=64, n_iter_no_change=5, early_stopping=True, random_state=1))
+
+    def test_what_has_no_counterpart_is_refused_with_its_name(self):
+        from kedge.estimators import HistGradientBoostingClassifier
+        for params, said in (({"subsample": 0.8}, "subsample is 0.8, must be 1: nothing here does the same"), ({"num_leaves": 5, "max_leaf_nodes": 5}, "another name of max_leaf_nodes"),
+                             ({"num_leafs": 5}, "unexpected keyword argument 'num_leafs'"), ({"objective": "rank:ndcg"}, "objective is 'rank:ndcg', must be one of")):
+            with self.subTest(params), self.assertRaisesRegex(TypeError, said):
+                HistGradientBoostingClassifier(**params)
+
+
 class Local(unittest.TestCase):
     def test_a_server_for_as_long_as_it_is_needed(self):
         with mock.patch.dict(os.environ, {"KEDGE_BIN": str(BIN), "KEDGE_TOKEN": "not for this one"}):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._boosting_names import of_peers
 from .steps import Estimator
 
 # What is not set has the server's default.
@@ -1288,6 +1289,7 @@ class HistGradientBoostingClassifier(Estimator):
     verbose: Accepted for compatibility and ignored. Default 0.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
     class_weight: Weight of each class: an object by class name, balanced, or null for 1 each. Default None.
+    others: LightGBM's and XGBoost's names of these parameters, such as num_leaves and reg_lambda.
     """
 
     def __init__(self, *,
@@ -1311,8 +1313,9 @@ class HistGradientBoostingClassifier(Estimator):
                  tol: float = UNSET,
                  verbose: int | bool = UNSET,
                  random_state: int | None = UNSET,
-                 class_weight: Any = UNSET) -> None:
-        super().__init__(**_given(locals()))
+                 class_weight: Any = UNSET,
+                 **others: Any) -> None:
+        super().__init__(**of_peers("HistGradientBoostingClassifier", _given(locals())))
 
 
 class HistGradientBoostingRegressor(Estimator):
@@ -1340,6 +1343,7 @@ class HistGradientBoostingRegressor(Estimator):
     tol: By how much it must get better. Default 1e-07.
     verbose: Accepted for compatibility and ignored. Default 0.
     random_state: Seed of the random numbers; null takes the seed of the job. Default None.
+    others: LightGBM's and XGBoost's names of these parameters, such as num_leaves and reg_lambda.
     """
 
     def __init__(self, *,
@@ -1363,8 +1367,9 @@ class HistGradientBoostingRegressor(Estimator):
                  n_iter_no_change: int = UNSET,
                  tol: float = UNSET,
                  verbose: int | bool = UNSET,
-                 random_state: int | None = UNSET) -> None:
-        super().__init__(**_given(locals()))
+                 random_state: int | None = UNSET,
+                 **others: Any) -> None:
+        super().__init__(**of_peers("HistGradientBoostingRegressor", _given(locals())))
 
 
 class HuberRegressor(Estimator):
