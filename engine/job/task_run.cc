@@ -10,6 +10,7 @@
 #include "engine/job/curves.h"
 #include "engine/job/dealt.h"
 #include "engine/job/evaluation.h"
+#include "engine/job/fitted_size.h"
 #include "engine/job/inspection.h"
 #include "engine/job/param_path.h"
 #include "engine/job/refuse.h"
@@ -44,6 +45,7 @@ template <class T>
 void set_chain_outcome(const std::vector<schema::Step>& steps, const Chain<T>& chain, schema::Result& result) {
   const std::vector<std::string> names = result_names(steps);
   for (std::size_t i = 0; i < names.size(); ++i) result.fitted.emplace_back(names[i], chain.fitted(i));
+  require_small(result.fitted);
   const ChainTimings& t = chain.timings();
   result.timings.prepare += t.prepare, result.timings.fit += t.fit, result.timings.transform += t.transform;
   result.timings.predict += t.predict, result.timings.score += t.score;

@@ -192,7 +192,8 @@ void number_terms(std::string_view owner, std::vector<Level>& levels) {
 
 }   // namespace
 
-PieceNumbers numbered_pieces(std::string_view owner, const Analyzer& analyzer, const std::vector<std::string_view>& texts) {
+PieceNumbers numbered_pieces(std::string_view owner, const Analyzer& analyzer,
+                             const std::vector<std::string_view>& texts) {
   const std::vector<Block> blocks = blocks_of(texts);
   const auto n_workers = static_cast<std::size_t>(host_threads());
   std::vector<WordTable> tables(n_workers);

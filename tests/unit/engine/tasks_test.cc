@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/job/curves.h"
+#include "engine/job/fitted_size.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "tests/unit/engine/builtin_data.h"
@@ -256,6 +257,22 @@ TEST(Tasks, ReportTheirProgressToTheEnd) {
     ASSERT_FALSE(seen.empty()) << task;
     EXPECT_EQ(seen.back().total, total) << task;
     EXPECT_EQ(seen.back().done, total) << task;
+  }
+}
+
+TEST(FittedSize, RefusesAttributesThatNoMessageHolds) {
+  const std::vector<double> thousand(1000);
+  const std::vector<std::pair<std::string, ValueMap>> fitted = {
+      {"TfidfVectorizer", {{"vocabulary_", Value()}, {"idf_", Value(thousand)}}},
+      {"SGDClassifier",
+       {{"coef_", Value(ValueList{Value(thousand), Value(thousand)})}, {"classes_", Value(ValueList{"a", "b"})}}}};
+  EXPECT_NO_THROW(require_small(fitted, 25'000));
+  try {
+    require_small(fitted, 24'000);
+    FAIL() << "24,000 bytes hold 3,000 numbers without their names";
+  } catch (const schema::Error& error) {
+    EXPECT_EQ(error.code, schema::ErrorCode::kBodyTooLarge);
+    EXPECT_EQ(error.message.substr(0, 25), "SGDClassifier: coef_ has ");
   }
 }
 
