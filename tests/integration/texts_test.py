@@ -84,7 +84,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(self.predictions(job, {"rows": [["the invoice", 1], ["slow", 9]]})["values"], ["billing", "technical"])
 
     def test_what_is_no_text_is_refused_by_name(self):
-        self.assertIn("TfidfVectorizer: column 'days' holds numbers, must hold texts", self.refusal([terms(), MODEL], columns=["days"]))
+        self.assertIn("TfidfVectorizer: column 'days' holds numbers, or missing cells alone; must hold texts", self.refusal([terms(), MODEL], columns=["days"]))
         self.assertIn("takes one column of texts, got 2 columns", self.refusal([terms(), MODEL], columns=["message", "days"]))
         self.assertIn("StandardScaler needs numbers", self.refusal([{"estimator": "ColumnTransformer", "params": {"transformers": [
             ["all", {"estimator": "StandardScaler"}, ["message"]]]}}, MODEL]))
