@@ -27,7 +27,6 @@ using Use = Job::Use;
 
 constexpr double kValueBytes = 4;
 constexpr int kIterations = 10;   // of k-means and logistic regression
-constexpr std::int64_t kFittedRows = 1024;   // of a model that is only asked
 
 struct Shape {
   double rows, cols;
@@ -56,7 +55,8 @@ class List {
       Job job = like;
       job.estimator = estimator, job.rows = shape.rows, job.cols = shape.cols;
       const bool asks = job.use == Use::kPredict;
-      job.name = fmt::format("{}{} {} x {:g}", estimator, asks ? " predict" : "", count_text(shape.rows), shape.cols);
+      job.name = fmt::format("{}{}{} {} x {:g}", estimator, asks ? " predict" : "",
+                             job.detail.empty() ? "" : ", " + job.detail + ",", count_text(shape.rows), shape.cols);
       job.sizes = asks ? std::vector<double>{16384, 32768} : sizes_of(estimator, job.growth, shape.cols);
       job.limit = limit(shape.rows, shape.cols);
       jobs_.push_back(std::move(job));
@@ -184,6 +184,21 @@ std::vector<Job> jobs() {
               .target = name == std::string("RandomForestRegressor") ? Target::kValues : Target::kClasses,
               .use = Use::kPredict},
              [](double n, double d) { return passes(1, n, d); });
+  list.add("RandomForestRegressor", {{1e6, 28}},
+           {.detail = "100 full trees",
+            .params = {{"n_estimators", 100}, {"random_state", 1}},
+            .target = Target::kValues,
+            .use = Use::kPredict,
+            .fitted_rows = 600},
+           [](double n, double d) { return passes(1, n, d); });
+  for (const int depth : {2, 4, 6})
+    list.add("HistGradientBoostingRegressor", {{1e6, 28}},
+             {.detail = fmt::format("100 trees of depth {}", depth),
+              .params = {{"max_iter", 100}, {"max_depth", depth}, {"max_leaf_nodes", 64}, {"min_samples_leaf", 4}},
+              .target = Target::kValues,
+              .use = Use::kPredict,
+              .fitted_rows = 2400},
+             [](double n, double d) { return passes(1, n, d); });
   list.add("GaussianNB", {{10e6, 64}}, {.target = Target::kClasses},
            [](double n, double d) { return passes(1, n, d); });
   list.add("MultinomialNB", {{20e6, 64}}, {.target = Target::kClasses},
@@ -218,7 +233,10 @@ Trace run(const Job& job, double rows, Tracer& tracer) {
   if (!entry) throw std::runtime_error("no estimator " + job.estimator);
   const auto estimator = entry->make_f32(job.params);
 
-  if (job.use == Use::kPredict) estimator->fit(ctx, first_rows(ctx, X, kFittedRows), first_rows(y, kFittedRows));
+  if (job.use == Use::kPredict) {
+    const auto fitted = static_cast<std::int64_t>(job.fitted_rows);
+    estimator->fit(ctx, first_rows(ctx, X, fitted), first_rows(y, fitted));
+  }
   bring_target(ctx, y);
   tracer.take();
   {

@@ -21,6 +21,7 @@ struct Job {
   enum class Target { kNone, kClasses, kValues };
   enum class Use { kFit, kFitTransform, kFitPredict, kFitNeighbors, kPredict };   // kPredict: the fit is not counted
   std::string name;   // "Ridge 84M x 16"
+  std::string detail = {};   // what the name says of the parameters: "100 trees"
   std::string estimator;
   schema::ValueMap params;
   Target target = Target::kNone;
@@ -28,6 +29,7 @@ struct Job {
   double rows = 0, cols = 0;
   Growth growth = Growth::kLinear;
   std::vector<double> sizes;   // rows to run it with
+  double fitted_rows = 1024;   // of a model that is only asked
   Limit limit;
 };
 

@@ -49,7 +49,9 @@ struct Trees {
 
 class Grower {
  public:
-  Grower(bool is_float32, bool is_strict, std::int64_t n_cols, std::int32_t n_outputs) {
+  // are_cuts: no node asks for a category, one value, or passes over zeros, and a tree has as few levels as it can.
+  Grower(bool is_float32, bool is_strict, std::int64_t n_cols, std::int32_t n_outputs, bool are_cuts)
+      : are_cuts_(are_cuts) {
     trees_.is_float32 = is_float32, trees_.is_strict = is_strict;
     trees_.n_cols = n_cols, trees_.n_outputs = n_outputs;
     for (std::int32_t c = 0; c < n_outputs; ++c) trees_.base.push_back(0.3 - 0.7 * c);
@@ -63,7 +65,7 @@ class Grower {
     const std::int64_t begin = trees_.tree_offset.back();
     push_leaf();
     for (std::int64_t node = begin; size() - begin < n; ++node) {
-      if (node + 1 < size() && random_.below(4) == 0) continue;   // stays a leaf
+      if (!are_cuts_ && node + 1 < size() && random_.below(4) == 0) continue;   // stays a leaf
       cut(node, static_cast<std::int32_t>(size() - begin));
       push_leaf(), push_leaf();
     }
@@ -89,8 +91,8 @@ class Grower {
     if (random_.below(40) == 0) trees_.threshold[node] = random_.below(2) == 0 ? kInfinity : -kInfinity;
     if (random_.below(40) == 0) trees_.threshold[node] = 0.0;
     std::uint32_t rule = random_.below(2) == 0 ? flag::kMissingLeft : 0U;
-    const std::uint32_t kind = random_.below(8);
-    if (column == 1 || kind == 0)
+    const std::uint32_t kind = are_cuts_ ? 3 + random_.below(5) : random_.below(8);
+    if (!are_cuts_ && (column == 1 || kind == 0))
       rule |= flag::kCategory, trees_.set[node] = static_cast<std::int32_t>(random_.below(2));
     else if (kind == 1) rule |= flag::kEqual;
     else if (kind == 2) rule |= flag::kZeroIsMissing;
@@ -99,6 +101,7 @@ class Grower {
   }
 
   Trees trees_;
+  bool are_cuts_;
   engine::PhiloxStream random_{77, 7};
 };
 
@@ -142,16 +145,17 @@ Table special_numbers(Table x) {
   return x;
 }
 
-// Shape: rows x columns that are asked, k outputs.
-template <class T, bool kAreFloats, bool kStrict>
+// Shape: rows x columns that are asked, k outputs. kShallow: trees of up to 31 nodes, all cuts.
+template <class T, bool kAreFloats, bool kStrict, bool kShallow = false>
 void check_walk(Probe<T>& probe) {
   engine::TreeWalkOps* const ops = engine::tree_walk_ops(probe.trees());
   if (!ops) return;
   const auto [n, n_cols, k] = probe.shape();
-  Grower grower(kAreFloats, kStrict, n_cols, k);
-  const std::int64_t sizes[] = {1, 3, 31, 301, n > 10'000 ? 30'001 : 61, 15, 7};
-  for (std::int32_t t = 0; t < 21; ++t)   // the output before the last has none, and its trees go elsewhere
-    grower.add(sizes[t % 7], k > 2 && t % k == k - 2 ? 0 : t % k);
+  Grower grower(kAreFloats, kStrict, n_cols, k, kShallow);
+  const std::int64_t sizes[] = {1, 3, 31, 301, n > 10'000 ? 30'001 : 61, 15, 7}, shallow[] = {1, 3, 31, 31, 23, 31, 15};
+  const std::int32_t n_trees = kShallow ? 77 : 21;   // more than a block holds beside 60 columns
+  for (std::int32_t t = 0; t < n_trees; ++t)         // the output before the last has none, and its trees go elsewhere
+    grower.add(kShallow ? shallow[t % 7] : sizes[t % 7], k > 2 && t % k == k - 2 ? 0 : t % k);
   const Trees& trees = grower.trees();
   Table x = special_numbers(probe.numbers(n, n_cols, 1));
   engine::CellKeys keys;
@@ -179,6 +183,12 @@ void check_walk(Probe<T>& probe) {
   probe.expect_near(out.to_table(), expected, 1, "sums");
 }
 
+template <class T>
+void check_shallow(Probe<T>& probe) {
+  if constexpr (sizeof(T) == 4) check_walk<T, true, true, true>(probe);
+  check_walk<T, false, false, true>(probe);
+}
+
 // Thousands of columns leave no room for a child in a small node.
 template <class T>
 void check_wide_nodes(Probe<T>& probe) {
@@ -192,7 +202,8 @@ template <class T>
 std::vector<Row<T>> walk_rows() {
   const std::vector<Shape> shapes = {{1, 3, 1}, {9, 1, 2}, {600, 3, 4}, {600, 230, 2}, {17000, 4, 3}};
   std::vector<Row<T>> rows = {{"walk_up_to", kExact, &check_walk<T, false, false>, shapes},
-                              {"walk_below", kExact, &check_walk<T, false, true>, shapes}};
+                              {"walk_below", kExact, &check_walk<T, false, true>, shapes},
+                              {"walk_shallow", kExact, &check_shallow<T>, {{1, 3, 1}, {17000, 4, 1}, {17000, 60, 3}}}};
   if constexpr (sizeof(T) == 4) {
     rows.push_back({"walk_floats_up_to", kExact, &check_walk<T, true, false>, shapes});
     rows.push_back({"walk_floats_below", kExact, &check_walk<T, true, true>, shapes});

@@ -142,6 +142,7 @@ PackedWalk<Node, Sum>::PackedWalk(CudaRuntime& runtime, const WalkTrees& trees)
       divisor_(static_cast<Sum>(trees.divisor)),
       is_float32_(trees.is_float32) {
   const WalkPacker<Node, Sum> packed(trees, links_);
+  shallow_ = ShallowTrees<Node, Sum>::of(runtime, {packed.nodes, packed.root, packed.leaves, links_});
   nodes_ = uploaded<Node>(runtime, packed.nodes);
   root_ = uploaded<std::int64_t>(runtime, packed.root);
   output_begin_ = uploaded<std::int32_t>(runtime, packed.output_begin);

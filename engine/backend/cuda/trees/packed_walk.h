@@ -7,6 +7,7 @@
 
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/cuda/trees/packed_trees.h"
+#include "engine/backend/cuda/trees/shallow_trees.h"
 #include "engine/backend/ops/tree_walk.h"
 #include "engine/core/array.h"
 #include "engine/core/portability.h"
@@ -84,10 +85,12 @@ class PackedWalk {
 
   WalkView<Node, Sum> view() const;
   const BlockPlan& plan() const { return plan_; }
+  const ShallowTrees<Node, Sum>* shallow() const { return shallow_.get(); }   // null: they are not
 
  private:
   NodeLinks links_;
   BlockPlan plan_;
+  std::unique_ptr<ShallowTrees<Node, Sum>> shallow_;
   Array<Node> nodes_;
   Array<std::int64_t> root_;
   Array<std::int32_t> output_begin_;

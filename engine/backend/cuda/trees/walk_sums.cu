@@ -1,6 +1,7 @@
 // Sums of the leaves that rows reach in the trees of boosting and of other programs. Many narrow rows: a thread takes a
-// row through all trees, whose nodes come through shared memory. Wide ones, and fewer: a thread for each row and tree,
-// and then one for each sum. A few: a block a row. All add up the trees of an output in order: the sums of the CPU.
+// row through all trees, whose nodes come through shared memory; shallow trees are filled up for it. Wide rows, and
+// fewer: a thread for each row and tree, and then one for each sum. A few: a block a row. All add up the trees of an
+// output in order: the sums of the CPU.
 #include <algorithm>
 #include <string>
 #include <type_traits>
@@ -99,6 +100,68 @@ __global__ void __launch_bounds__(512)
   }
 }
 
+// `sum` and what kTrees trees add, one after the other. Their steps do not wait for each other.
+template <int kTrees, class Cell, class Sum>
+__device__ Sum add_shallow(const ShallowNode<Cell>* nodes, const Sum* leaves, int n_levels, Sum sum,
+                           const Cell* own_cells) {
+  std::uint32_t at[kTrees];
+  KEDGE_UNROLL
+  for (int k = 0; k < kTrees; ++k) at[k] = 1;
+  for (int level = 0; level < n_levels; ++level) {
+    KEDGE_UNROLL
+    for (int k = 0; k < kTrees; ++k) {
+      const ShallowNode<Cell> node = nodes[(k << n_levels) + at[k]];
+      at[k] = 2 * at[k] + (node.goes_left(own_cells[node.column_begin()]) ? 0U : 1U);
+    }
+  }
+  KEDGE_UNROLL
+  for (int k = 0; k < kTrees; ++k) sum += leaves[(k << n_levels) + at[k] - (1U << n_levels)];
+  return sum;
+}
+
+// As sum_row_walks. A level of a tree is some ten instructions, and two reads of shared memory, for 32 rows.
+template <class Node, class Sum>
+__global__ void __launch_bounds__(512)
+    sum_shallow_walks(WalkView<Node, Sum> trees, ShallowView<typename Node::Cell, Sum> shallow, NodeCells<Node> rows,
+                      WalkSums of) {
+  using Cell = typename Node::Cell;
+  constexpr int kAtOnce = 4;
+  KEDGE_DYNAMIC_SHARED(ShallowNode<Cell>, cache);
+  const int threads = static_cast<int>(blockDim.x), own = static_cast<int>(threadIdx.x), n_levels = shallow.n_levels;
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * threads, i = begin + own;
+  auto* const leaves = reinterpret_cast<Sum*>(cache + (std::int64_t{shallow.n_together} << n_levels));
+  auto* const cells = reinterpret_cast<Cell*>(leaves + (std::int64_t{shallow.n_together} << n_levels));
+  load_cells(rows, of.first + begin, of.n - begin, trees.links.leaf, cells);
+  const auto n_trees = static_cast<std::int32_t>(trees.n_trees);
+  std::int32_t output = 0;   // the same in all threads
+  Sum sum = trees.base[0];
+  for (std::int32_t first = 0; first < n_trees; first += shallow.n_together) {
+    const std::int32_t last = min(first + shallow.n_together, n_trees), n_nodes = (last - first) << n_levels;
+    const std::int64_t before = static_cast<std::int64_t>(first) << n_levels;
+    __syncthreads();
+    for (std::int32_t k = own; k < n_nodes; k += threads)
+      cache[k] = shallow.nodes[before + k], leaves[k] = shallow.leaves[before + k];
+    __syncthreads();
+    for (std::int32_t t = first; t < last;) {
+      for (; t >= trees.output_begin[output + 1]; sum = trees.base[++output]) put_sum(trees, of, i, output, sum);
+      const std::int32_t end = min(last, trees.output_begin[output + 1]);
+      for (; i < of.n && t + kAtOnce <= end; t += kAtOnce) {
+        const std::int32_t from = (t - first) << n_levels;
+        sum = add_shallow<kAtOnce>(cache + from, leaves + from, n_levels, sum, cells + own);
+      }
+      for (; i < of.n && t < end; ++t) {
+        const std::int32_t from = (t - first) << n_levels;
+        sum = add_shallow<1>(cache + from, leaves + from, n_levels, sum, cells + own);
+      }
+      t = end;
+    }
+  }
+  for (;; sum = trees.base[output]) {
+    put_sum(trees, of, i, output, sum);
+    if (++output == trees.n_outputs) break;
+  }
+}
+
 // What the leaf of each row in each tree adds, values[t * n + i].
 template <class Node, class Sum>
 __global__ void find_leaf_values(WalkView<Node, Sum> trees, NodeCells<Node> rows, WalkSums of, Sum* values) {
@@ -180,6 +243,11 @@ void sum_rows(CudaRuntime& runtime, const PackedWalk<Node, Sum>& packed, const N
   const BlockPlan& plan = packed.plan();
   if (n <= kFewRows * blocks) {
     KEDGE_LAUNCH(runtime, (sum_row_walk<Node, Sum>), static_cast<unsigned>(n), kWalkThreads, 0, view, rows, of);
+    return;
+  }
+  if (const ShallowTrees<Node, Sum>* const shallow = packed.shallow(); shallow && n >= kManyRows * blocks) {
+    KEDGE_LAUNCH(runtime, (sum_shallow_walks<Node, Sum>), blocks_for(n, shallow->plan().threads),
+                 shallow->plan().threads, shallow->plan().shared_bytes, view, shallow->view(), rows, of);
     return;
   }
   if (n >= kManyRows * blocks && plan.threads > 0) {
