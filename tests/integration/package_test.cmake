@@ -9,7 +9,7 @@ execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${pref
 execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}/examples/cpp" -B "${prefix}/build" -G "${GENERATOR}"
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${flags} -DCMAKE_PREFIX_PATH=${prefix}/installed OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${CMAKE_COMMAND}" --build "${prefix}/build" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-foreach(example mnist_forest search mixed_table predict workflow)
+foreach(example mnist_forest search mixed_table predict ask workflow)
   if(NOT EXISTS "${prefix}/build/${example}")
     message(FATAL_ERROR "the example ${example} was not built")
   endif()

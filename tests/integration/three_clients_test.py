@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from kedge_server import BIN, ROOT, Kedged  # noqa: E402
+from kedge_server import BIN, ROOT, Kedged, spec  # noqa: E402
 
 
 class ThreeClients(unittest.TestCase):
@@ -67,6 +67,14 @@ class ThreeClients(unittest.TestCase):
                 head, *lines = answer.read_text().splitlines()
                 self.assertEqual((len(head.split(",")), len(lines)), (3, 150))
                 self.assertAlmostEqual(sum(map(float, lines[0].split(","))), 1)
+                model = server.run(spec(steps=("GaussianNB",), task={"fit": {}}, register="flowers"))["result"]["model"]
+                flowers = pathlib.Path(folder) / "flowers.csv"
+                flowers.write_text("sepal_length_cm,sepal_width_cm,petal_length_cm,petal_width_cm\n5.1,3.5,1.4,0.2\n6.3,3.3,6.0,2.5\n")
+                for name in (model, "flowers"):
+                    self.assertEqual(run("ask", name, flowers), "prediction\nsetosa\nvirginica\n")
+                self.assertEqual(run("ask", model, flowers, "predict_proba").splitlines()[0], "setosa,versicolor,virginica")
+                refused = subprocess.run([BIN / "ask", "none", flowers], env={**os.environ, "KEDGE_URL": server.url}, text=True, capture_output=True)
+                self.assertEqual((refused.returncode, "none" in refused.stderr), (1, True), refused)
             finally:
                 server.stop()
 
