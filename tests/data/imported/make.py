@@ -3,9 +3,12 @@
 
 needs: pip install xgboost-cpu==3.2.0 lightgbm==4.7.0 scikit-learn pandas
 run:   python tests/data/imported/make.py            writes the files beside it
+       python tests/data/imported/make.py FOLDER     larger ones, for a comparison
        (tests/bench/serving/imported.py asks a server about larger ones, and measures)"""
+import itertools
 import json
 import pathlib
+import sys
 import tempfile
 
 import lightgbm as lgb
@@ -140,16 +143,19 @@ def cell(value):
 
 
 def main():
-    (HERE.parents[1] / "fuzz" / "seeds" / "imported").mkdir(exist_ok=True)
-    for case in (*xgb_cases(400, 40, 4, 3), *lgb_cases(400, 40, 4, 6)):
+    is_larger = len(sys.argv) > 1
+    folder, seeds = pathlib.Path(sys.argv[1]) if is_larger else HERE, HERE.parents[1] / "fuzz" / "seeds" / "imported"
+    n, n_asked, trees, depth, leaves = (1500, 200, 40, 6, 31) if is_larger else (400, 40, 4, 3, 6)
+    folder.mkdir(exist_ok=True), seeds.mkdir(exist_ok=True)
+    for case in itertools.chain(xgb_cases(n, n_asked, trees, depth), lgb_cases(n, n_asked, trees, leaves)):
         for suffix, content in case.files.items():
-            (HERE / f"{case.name}.{suffix}").write_bytes(content)
-            if case.name in SEEDS:
-                (HERE.parents[1] / "fuzz" / "seeds" / "imported" / f"{case.name}.{suffix}").write_bytes(content)
+            (folder / f"{case.name}.{suffix}").write_bytes(content)
+            if case.name in SEEDS and not is_larger:
+                (seeds / f"{case.name}.{suffix}").write_bytes(content)
         rows = [[cell(value) for value in row] for row in case.rows.itertuples(index=False)]
         answers = {output: np.asarray(values, float).tolist() for output, values in case.answers.items()}
         said = json.dumps({"columns": list(case.rows.columns), "rows": rows, **answers})
-        (HERE / f"{case.name}.answers.json").write_text(said + "\n")
+        (folder / f"{case.name}.answers.json").write_text(said + "\n")
 
 
 if __name__ == "__main__":
