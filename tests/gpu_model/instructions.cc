@@ -2,9 +2,13 @@
 // one.
 #include "tests/gpu_model/instructions.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 extern "C" void __sanitizer_cov_trace_pc();
@@ -14,6 +18,41 @@ namespace kedge::gpu_model {
 namespace {
 
 constexpr std::uintptr_t kLowestLoadAddress = std::uintptr_t{1} << 32;
+
+// One line of the disassembly: "  4011d6:\tvmovss 0x8(%rsp),%xmm0". Operands end where the line or a comment does.
+struct Line {
+  std::uintptr_t address = 0;
+  std::string mnemonic, operands;
+
+  static std::optional<Line> read(const char* text) {
+    unsigned long address = 0;
+    char mnemonic[64] = "";
+    int end = 0;
+    if (std::sscanf(text, " %lx:\t%63s%n", &address, mnemonic, &end) != 2) return std::nullopt;
+    std::string_view rest(text + end);
+    rest = rest.substr(0, rest.find_first_of("#\n"));
+    while (rest.starts_with(' ')) rest.remove_prefix(1);
+    while (rest.ends_with(' ')) rest.remove_suffix(1);
+    return Line{address, mnemonic, std::string(rest)};
+  }
+  bool calls(std::string_view name) const {
+    return mnemonic.starts_with("call") && operands.find(fmt::format("<{}", name)) != std::string::npos;
+  }
+};
+
+// What a GPU does not do: it has registers for what this processor keeps on the stack, above all around the counting
+// calls, one file of them for numbers of all kinds, and instructions that name where their result goes.
+bool is_only_here(const Line& line) {
+  const std::string_view name = line.mnemonic, operands = line.operands;
+  if (name.starts_with("nop") || name.starts_with("push") || name.starts_with("pop") || name == "xchg" ||
+      name == "endbr64" || name == "data16" || name == "cs")
+    return true;
+  const bool extends = name.starts_with("movs") && !name.starts_with("movss") && !name.starts_with("movsd");
+  if (!(name.starts_with("mov") || name.starts_with("vmov")) || extends || name.starts_with("movz")) return false;
+  const bool has_memory = operands.find('(') != std::string_view::npos;
+  // An index into the stack is one into an array, which a GPU has in memory, too.
+  return has_memory ? operands.find("(%rsp)") != std::string_view::npos : operands.starts_with('%');
+}
 
 // "addss", "vfmadd213sd": what it computes on scalars; moves, conversions and comparisons count as instructions alone.
 // A fused multiply-add is one operation: it takes the time of one addition.
@@ -28,6 +67,27 @@ void add(std::string_view mnemonic, BlockCost& cost) {
     (is_double ? cost.f64 : cost.f32) += 1;
 }
 
+// The cost of a block, instruction by instruction. An address that is computed for a counting call is computed by the
+// access itself.
+class BlockReader {
+ public:
+  void read(const Line& line) {
+    if (line.calls("__tsan_")) {
+      if (last_is_address_) cost_.all -= 1;
+      last_is_address_ = false;
+      return;
+    }
+    if (is_only_here(line)) return;
+    add(line.mnemonic, cost_);
+    last_is_address_ = line.operands.ends_with(",%rdi");
+  }
+  const BlockCost& cost() const { return cost_; }
+
+ private:
+  BlockCost cost_;
+  bool last_is_address_ = false;
+};
+
 }   // namespace
 
 InstructionTable read_own_instructions() {
@@ -39,24 +99,25 @@ InstructionTable read_own_instructions() {
   InstructionTable table;
   std::uintptr_t begins = 0;
   bool opens = false;
-  BlockCost cost;
-  char line[512];
-  while (std::fgets(line, sizeof line, pipe.get())) {
-    unsigned long address = 0;
-    char mnemonic[64] = "";
-    if (std::sscanf(line, " %lx:\t%63s", &address, mnemonic) != 2) {   // a function's name, or nothing
-      if (begins) table[begins] = cost;
-      begins = 0, opens = false;
+  BlockReader block;
+  const auto close = [&] {
+    if (begins) table[begins] = block.cost();
+    begins = 0;
+  };
+  char text[512];
+  while (std::fgets(text, sizeof text, pipe.get())) {
+    const std::optional<Line> line = Line::read(text);
+    if (!line) {   // a function's name, or nothing
+      close();
+      opens = false;
       continue;
     }
-    if (opens) begins = address + base, cost = {}, opens = false;
-    const std::string_view text(line);
-    if (text.find("call") != std::string_view::npos &&
-        text.find("<__sanitizer_cov_trace_pc") != std::string_view::npos) {
-      if (begins) table[begins] = cost;
-      begins = 0, opens = true;
-    } else if (begins && text.find("<__tsan_") == std::string_view::npos) {
-      add(mnemonic, cost);
+    if (opens) begins = line->address + base, block = {}, opens = false;
+    if (line->calls("__sanitizer_cov_trace_pc")) {
+      close();
+      opens = true;
+    } else if (begins) {
+      block.read(*line);
     }
   }
   if (table.empty()) throw std::runtime_error("objdump shows no kernel in this program: is binutils installed?");

@@ -27,6 +27,7 @@ using Use = Job::Use;
 
 constexpr double kValueBytes = 4;
 constexpr int kIterations = 10;   // of k-means and logistic regression
+constexpr double kWrong = 0.1;               // of a forest's classes: its trees grow until they know them
 
 struct Shape {
   double rows, cols;
@@ -36,14 +37,21 @@ std::string count_text(double n) {
   return n >= 1e6 ? fmt::format("{:g}M", n / 1e6) : fmt::format("{:g}k", n / 1e3);
 }
 
-// Sums take another way beyond one block's share of a narrow table, 65,536 rows; fewer rows would show that way alone.
+// What is done differently for many rows begins below the smaller size, or few rows would show what they do alone.
+// Ranges of tiles are folded a third time beyond 262,144 rows. Up to 16 tiles times the rows of a block of threads have
+// their sums added by one block: 2,048 tiles of 256 rows of the two columns of logistic regression, 256 of 16 columns,
+// 128 of 32 and more; k-means and naive Bayes have tiles of 1,024 rows.
 std::vector<double> sizes_of(const std::string& estimator, Growth growth, double cols) {
   if (growth == Growth::kQuadratic) return {512, 1024, 1536};
-  // Runs have some iterations, and take longer to count. Sums of its tiles take another way beyond 65,536 rows.
-  if (estimator == "KMeans" && cols <= 32) return {98304, 131072};
-  if (estimator == "KMeans") return {4096, 8192};
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, estimator) != names.end();
+  };
   if (growth == Growth::kLogarithmic || cols > 128) return {4096, 8192};
-  if (cols > 32) return {16384, 32768};
+  if (is_one_of({"KMeans"})) return cols > 32 ? std::vector<double>{4096, 8192} : std::vector<double>{163840, 196608};
+  if (is_one_of({"GaussianNB", "MultinomialNB"})) return {147456, 196608};
+  if (cols > 32) return {40960, 65536};
+  if (is_one_of({"LogisticRegression"})) return {540672, 589824};
+  if (is_one_of({"PCA", "MinMaxScaler", "MaxAbsScaler"})) return {278528, 524288};
   return {131072, 262144};
 }
 
@@ -218,14 +226,16 @@ Trace run(const Job& job, double rows, Tracer& tracer) {
   engine::Target y;
   if (job.target == Target::kClasses) y.classes = {"0", "1"};
   engine::PhiloxStream random(17, 0);
-  for (std::int64_t i = 0; i < n; ++i) {   // two blobs, and a value that follows the first columns
+  for (std::int64_t i = 0; i < n; ++i) {   // two blobs in no order, and a value that follows the first columns
+    const std::int64_t blob = random.uniform() < 0.5 ? 1 : 0;
     double value = 0.1 * random.uniform();
     for (std::int64_t j = 0; j < d; ++j) {
-      const double x = random.uniform() + (j % 2 == i % 2 ? 1.0 : 0.0);
+      const double x = random.uniform() + (j % 2 == blob ? 1.0 : 0.0);
       value += j < 4 ? x : 0;
       values.push_back(static_cast<float>(x));
     }
-    if (job.target == Target::kClasses) y.codes.push_back(static_cast<std::int32_t>(i % 2));
+    const bool is_wrong = job.growth == Growth::kLogarithmic && random.uniform() < kWrong;
+    if (job.target == Target::kClasses) y.codes.push_back(static_cast<std::int32_t>(is_wrong ? 1 - blob : blob));
     if (job.target == Target::kValues) y.values.push_back(value);
   }
   const engine::Samples<float> X = engine::samples_of(Matrix<float>(ctx.memory(), n, d, values));

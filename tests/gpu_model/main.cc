@@ -1,12 +1,13 @@
 // kedge_gpu_model: what cuML's benchmark rows would take on four GPUs by the counts of our kernels, beside the least
 // that they can take.
 //
-//   kedge_gpu_model [--only TEXT] [--markdown FILE] [--json FILE] [--kernels] [--check FILE] [--update FILE]
+//   kedge_gpu_model [--only TEXT]... [--markdown FILE] [--json FILE] [--kernels] [--check FILE] [--update FILE]
 //
-// --only: rows whose name contains TEXT. --kernels: every kernel's counts. --check: ends with 1 if a row's ratio is
+// --only: rows whose name contains a TEXT. --kernels: every kernel's counts. --check: ends with 1 if a row's ratio is
 // above that of FILE.
 // --update: lowers the ratios of FILE to what was found, and adds rows that it lacks.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,8 +30,14 @@ using schema::ValueMap;
 constexpr double kSlack = 1.02;   // block order and sizes of reserves move counts a little
 
 struct Options {
-  std::string only, markdown, json, check, update;
+  std::vector<std::string> only;   // nothing: all rows
+  std::string markdown, json, check, update;
   bool kernels = false;
+
+  bool takes(const Job& job) const {
+    return only.empty() ||
+           std::ranges::any_of(only, [&](const std::string& text) { return job.name.find(text) != std::string::npos; });
+  }
 };
 
 struct Row {
@@ -58,7 +65,7 @@ Options options_of(int argc, char** argv) {
       options.kernels = true;
       continue;
     }
-    std::string* const value = name == "--only"       ? &options.only
+    std::string* const value = name == "--only"       ? &options.only.emplace_back()
                                : name == "--markdown" ? &options.markdown
                                : name == "--json"     ? &options.json
                                : name == "--check"    ? &options.check
@@ -75,13 +82,14 @@ std::vector<Row> measure(const Options& options) {
   Tracer tracer(instructions);
   std::vector<Row> rows;
   for (const Job& job : jobs()) {
-    if (job.name.find(options.only) == std::string::npos) continue;
+    if (!options.takes(job)) continue;
     std::vector<Trace> traces;
     for (const double size : job.sizes) traces.push_back(run(job, size, tracer));
     rows.push_back({job, extrapolate(job.growth, job.sizes, traces, job.rows)});
     std::cerr << fmt::format("{}: {:.1f} times the limit of an H100\n", job.name, rows.back().ratio(machines().back()));
   }
-  if (rows.empty()) throw std::runtime_error(fmt::format("no row's name contains '{}'", options.only));
+  if (rows.empty())
+    throw std::runtime_error(fmt::format("no row's name contains '{}'", fmt::join(options.only, "' or '")));
   return rows;
 }
 
