@@ -27,7 +27,7 @@ using Use = Job::Use;
 
 constexpr double kValueBytes = 4;
 constexpr int kIterations = 10;   // of k-means and logistic regression
-constexpr double kWrong = 0.1;               // of a forest's classes: its trees grow until they know them
+constexpr double kWrong = 0.1;    // of a forest's classes: its trees grow until they know them
 
 struct Shape {
   double rows, cols;
@@ -192,13 +192,6 @@ std::vector<Job> jobs() {
               .target = name == std::string("RandomForestRegressor") ? Target::kValues : Target::kClasses,
               .use = Use::kPredict},
              [](double n, double d) { return passes(1, n, d); });
-  list.add("RandomForestRegressor", {{1e6, 28}},
-           {.detail = "100 full trees",
-            .params = {{"n_estimators", 100}, {"random_state", 1}},
-            .target = Target::kValues,
-            .use = Use::kPredict,
-            .fitted_rows = 600},
-           [](double n, double d) { return passes(1, n, d); });
   for (const int depth : {2, 4, 6})
     list.add("HistGradientBoostingRegressor", {{1e6, 28}},
              {.detail = fmt::format("100 trees of depth {}", depth),
