@@ -67,11 +67,15 @@ std::vector<T> empty_ranges(std::int64_t count, std::int64_t d) {
   return ranges;
 }
 
-// The range of all these ranges, in order: of -0 and 0 the first counts.
+// The range of all these ranges, in order: of -0 and 0 the first counts. Some may be empty.
 template <class T>
 std::vector<T> widest(const std::vector<T>& ranges, std::int64_t d) {
   std::vector<T> all = empty_ranges<T>(1, d);
-  for (auto at = ranges.begin(); at != ranges.end(); at += d) widen_range(&*at, d, all.data(), all.data() + d);
+  for (auto at = ranges.begin(); at != ranges.end(); at += 2 * d)
+    for (std::int64_t j = 0; j < d; ++j) {
+      if (at[j] < all[static_cast<std::size_t>(j)]) all[static_cast<std::size_t>(j)] = at[j];
+      if (at[d + j] > all[static_cast<std::size_t>(d + j)]) all[static_cast<std::size_t>(d + j)] = at[d + j];
+    }
   return all;
 }
 
