@@ -90,9 +90,14 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
   lines_->wake();
   comm_->all_gather(schema::to_binary(schema::WorkerCommand{command}));
   schema::RunCommand sent = command;
-  std::optional<Error> error = files_->bring(files_of(sent), stop, [&](std::string line) {
-    report({schema::EventReport{command.leaseToken, schema::LogEvent{"info", std::move(line)}}});
-  });
+  std::optional<Error> error;
+  try {
+    files_->bring(files_of(sent), stop, [&](std::string line) {
+      report({schema::EventReport{command.leaseToken, schema::LogEvent{"info", std::move(line)}}});
+    });
+  } catch (const Error& failure) {
+    error = failure;
+  }
   Ranks ranks(*comm_);
   std::optional<schema::WorkerReport> last;
   bool is_well = true;
@@ -118,7 +123,11 @@ void RankGroup::help(Runner& runner) {
   auto command = std::get<schema::RunCommand>(schema::from_binary<schema::WorkerCommand>(sent.part(0)).body);
   if (!schema::model_of(command.spec.task)) command.modelPath.clear();   // the first rank writes
   command.outputDir.clear();
-  if (files_->bring(files_of(command), stop, {})) return;   // the first rank reports it
+  try {
+    files_->bring(files_of(command), stop, {});
+  } catch (const Error&) {
+    return;   // the first rank has the same, and reports it
+  }
   Ranks ranks(*comm_);
   std::optional<Error> error;
   {

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "engine/comm/bytes.h"
+#include "engine/comm/ranks.h"
 #include "engine/core/disk_error.h"
 #include "engine/core/lent_file.h"
 
@@ -84,55 +85,52 @@ RankFiles::~RankFiles() {
   for (const Kept& copy : kept_) ::close(copy.file);
 }
 
-std::optional<Error> RankFiles::bring(std::span<std::string* const> paths, const std::stop_token& stop,
-                                      const Say& say) {
-  for (std::string* path : paths)
-    if (auto error = bring_one(*path, stop, say)) return error;
-  return std::nullopt;
+void RankFiles::bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say) {
+  for (std::string* path : paths) bring_one(*path, stop, say);
 }
 
-std::optional<Error> RankFiles::bring_one(std::string& path, const std::stop_token& stop, const Say& say) {
-  const bool is_first = comm_.rank() == 0;
+void RankFiles::bring_one(std::string& path, const std::stop_token& stop, const Say& say) {
   const Label wanted = label_of_first(path);
-  if (wanted.size < 0) return std::nullopt;
+  if (wanted.size < 0) return;
   Label own{.path = wanted.path};
-  if (is_first) own = wanted;
-  else label(own.size, own.modified_ns, path);
-  const bool has_it = own == wanted;
+  label(own.size, own.modified_ns, path);
+  const bool has_it = comm_.rank() == 0 || own == wanted;
   const std::byte lacks_it{!has_it && !kept(wanted)};
-  const PartedBytes all = comm_.all_gather(std::span(&lacks_it, 1));
   std::vector<char> lacks;
-  for (const std::byte flag : all.bytes) lacks.push_back(flag != std::byte{0});
-
+  for (const std::byte flag : comm_.all_gather(std::span(&lacks_it, 1)).bytes) lacks.push_back(flag != std::byte{0});
   if (std::ranges::count(lacks, 1) > 0) {
     std::vector<std::string> hosts;
     for (std::size_t r = 0; r < lacks.size(); ++r)
       if (lacks[r] && std::ranges::count(hosts, ranks_[r].host) == 0) hosts.push_back(ranks_[r].host);
-    if (is_first)
+    if (comm_.rank() == 0)
       say(fmt::format("{:.1f} MB of data go to {}", static_cast<double>(wanted.size) / 1e6, fmt::join(hosts, ", ")));
-    const int receiver = receiver_of_own_place(lacks);
-    std::optional<NamedCopy> copy;
-    std::optional<Error> error;
-    if (receiver == comm_.rank()) {
-      copy.emplace();
-      if (copy->file() < 0) error = failure("create a file for", errno);
-    }
-    // Every rank takes part, whether it has failed, has the file, or waits for another rank of its place.
-    std::optional<Error> moved = is_first ? send(path, wanted.size, stop) : receive(copy && !error ? copy->file() : -1);
-    if (!error) error = std::move(moved);
-    if ((error = first_error(error))) return error;
-    ByteWriter name;
-    name.text(copy ? copy->name() : std::string());
-    const PartedBytes names = comm_.all_gather(name.bytes());
-    if (receiver >= 0 && !has_it && !kept(wanted)) {
-      const int file = ::open(ByteReader(names.part(receiver)).text().c_str(), O_RDONLY | O_CLOEXEC);
-      if (file < 0) error = failure("open the copy of", errno);
-      else keep(wanted, file);
-    }
-    if ((error = first_error(error))) return error;   // and now the copies may lose their names
+    copy_from_first(wanted, has_it, lacks, stop);
   }
   if (const Kept* copy = has_it ? nullptr : kept(wanted)) path = lent_path(copy->file);
-  return std::nullopt;
+}
+
+// Every rank takes part, whether it has failed, has the file, or waits for another rank of its place.
+void RankFiles::copy_from_first(const Label& wanted, bool has_it, const std::vector<char>& lacks,
+                                const std::stop_token& stop) {
+  const int receiver = receiver_of_own_place(lacks);
+  std::optional<NamedCopy> copy;
+  std::optional<Error> error;
+  if (receiver == comm_.rank()) {
+    copy.emplace();
+    if (copy->file() < 0) error = failure("create a file for", errno);
+  }
+  std::optional<Error> moved =
+      comm_.rank() == 0 ? send(wanted.path, wanted.size, stop) : receive(copy && !error ? copy->file() : -1);
+  agree(error ? error : moved);
+  ByteWriter name;
+  name.text(copy ? copy->name() : std::string());
+  const PartedBytes names = comm_.all_gather(name.bytes());
+  if (receiver >= 0 && !has_it && !kept(wanted)) {
+    const int file = ::open(ByteReader(names.part(receiver)).text().c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) error = failure("open the copy of", errno);
+    else keep(wanted, file);
+  }
+  agree(error);   // and now the copies may lose their names
 }
 
 RankFiles::Label RankFiles::label_of_first(const std::string& path) {
@@ -194,18 +192,12 @@ std::optional<Error> RankFiles::receive(int file) {
   }
 }
 
-// Collective: of the lowest rank that has one.
-std::optional<Error> RankFiles::first_error(const std::optional<Error>& own) {
-  ByteWriter out;
-  if (own) out.number(own->code), out.text(own->message);
-  const PartedBytes all = comm_.all_gather(out.bytes());
-  for (int r = 0; r < all.size(); ++r) {
-    if (all.part(r).empty()) continue;
-    ByteReader in(all.part(r));
-    const auto code = in.number<ErrorCode>();
-    return Error(code, in.text());
-  }
-  return std::nullopt;
+// Collective: where ranks have failed, all throw the error of the lowest.
+void RankFiles::agree(const std::optional<Error>& own) {
+  Ranks(comm_).share([&]() -> std::vector<std::byte> {
+    if (own) throw *own;
+    return {};
+  });
 }
 
 Error RankFiles::failure(const char* what, int error) const {

@@ -30,9 +30,9 @@ class RankFiles {
 
   // Collective, with as many paths on every rank. On return each path names a file with the bytes of the first rank's;
   // one that the first rank does not have stays as it is, and opening it will say why. Copies are written to TMPDIR,
-  // else /var/tmp. `stop` counts on the first rank, `say` tells there what is sent. Returns the same error on every
-  // rank: kCancelled, kStorageFull or kUnavailable with the host, or nothing.
-  std::optional<schema::Error> bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say);
+  // else /var/tmp. `stop` counts on the first rank, `say` tells there what is sent. Errors, the same on every rank:
+  // kCancelled, and kStorageFull or kUnavailable with the host.
+  void bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say);
 
  private:
   // What tells one file from another without reading it, in the first rank's words.
@@ -46,12 +46,13 @@ class RankFiles {
     int file;
   };
 
-  std::optional<schema::Error> bring_one(std::string& path, const std::stop_token& stop, const Say& say);
+  void bring_one(std::string& path, const std::stop_token& stop, const Say& say);
+  void copy_from_first(const Label& wanted, bool has_it, const std::vector<char>& lacks, const std::stop_token& stop);
   Label label_of_first(const std::string& path);
   int receiver_of_own_place(const std::vector<char>& lacks) const;
   std::optional<schema::Error> send(const std::string& path, std::int64_t size, const std::stop_token& stop);
   std::optional<schema::Error> receive(int file);
-  std::optional<schema::Error> first_error(const std::optional<schema::Error>& own);
+  void agree(const std::optional<schema::Error>& own);
   schema::Error failure(const char* what, int error) const;
   void keep(Label label, int file);
   const Kept* kept(const Label& label) const;

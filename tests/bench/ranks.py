@@ -34,7 +34,7 @@ FITS = {
 def job(name, rows):
     (generator, params), options = FITS[name]
     pipeline = [{"estimator": name, "params": options}]
-    if name in ("StandardScaler", "PCA"):   # an answer of a row each, which nobody asks for
+    if name in ("StandardScaler", "PCA"):   # a fit that ends with a transformer has to transform every row
         pipeline.append({"estimator": "GaussianNB"})
     return {"dataset": {"generate": {"name": generator, "params": {"n_samples": rows, "n_features": 50, "random_state": 1, **params}}},
             "select": {"dtype": "float32"}, "pipeline": pipeline, "task": {"fit": {}}}

@@ -1,4 +1,4 @@
-// How often the emulated device starts a kernel: a pass over a table that nobody needs is seen by it.
+// How often the emulated device starts a kernel. The count shows a needless pass over a table.
 #pragma once
 
 #include <string_view>
