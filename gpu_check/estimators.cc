@@ -2,8 +2,10 @@
 // then says, are compared.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 
+#include "engine/estimators/contributions.h"
 #include "engine/model/stored_model.h"
 #include "engine/pipeline.h"
 #include "gpu_check/compare.h"
@@ -34,10 +36,14 @@ Outcome run_job(Device& device, const schema::JobSpec& spec, const engine::Datas
   Outcome outcome{engine::Pipeline::build(spec).run(ctx, data, {}, &files), {}};
   if (!files.model) return outcome;   // the task leaves none
   const auto model = engine::StoredModel::load(ctx, model_file);
-  const engine::ModelRows rows =
-      engine::DatasetRows(model->info(), data, data.meta().n_rows).rows(0, data.meta().n_rows);
-  for (const std::string& output : model->info().outputs)
-    outcome.answers.emplace_back(output, model->answer(ctx, rows, output));
+  constexpr std::int64_t kMostOfPairs = 200;   // rows whose pairs of columns are asked for: each has many numbers
+  const std::int64_t n = data.meta().n_rows;
+  const engine::DatasetRows all(model->info(), data, n);
+  for (const std::string& output : model->info().outputs) {
+    const bool is_of_pairs = output == engine::kInteractions;
+    outcome.answers.emplace_back(output,
+                                 model->answer(ctx, all.rows(0, is_of_pairs ? std::min(n, kMostOfPairs) : n), output));
+  }
   return outcome;
 }
 

@@ -41,6 +41,11 @@ ValueMap two_of(const std::string& kind) {
   return {{"estimators", ValueList{ValueList{"near", made("KNeighbors")}, ValueList{"tree", made("DecisionTree")}}}};
 }
 
+// For those that are made of a classifier: one whose bits no device changes.
+ValueMap of_trees() {
+  return {{"estimator", ValueMap{{"estimator", "DecisionTreeClassifier"}, {"params", ValueMap{{"max_depth", 6}}}}}};
+}
+
 std::vector<Need> needs() {
   using enum DataKind;
   return {
@@ -86,7 +91,7 @@ std::vector<Need> needs() {
       {"BayesianGaussianMixture", kClasses, {{"n_components", 3}, {"random_state", 0}}, kStopped64, kStopped32},
       {"SVC", kClasses, {{"tol", 1e-6}}, kGap64, kStopped32},
       {"NuSVC", kClasses, {}, kGap64, kStopped32},
-      {"SVR", kValues, {}, kGap64, kStopped32},
+      {"SVR", kValues, {{"tol", 1e-6}}, kGap64, kStopped32},
       {"NuSVR", kValues, {{"tol", 1e-6}}, kGap64, kStopped32},
       {"OneClassSVM", kClasses, {}, kGap64, kStopped32},
       {"VotingClassifier", kClasses, two_of("Classifier")},
@@ -94,8 +99,9 @@ std::vector<Need> needs() {
       {"StackingClassifier", kClasses, two_of("Classifier"), kStopped64, kStopped32},
       {"StackingRegressor", kValues, two_of("Regressor")},
       {"CalibratedClassifierCV", kClasses, {}, kStopped64, kStopped32},
-      {"MultiOutputClassifier", kCounts, {}, kStopped64, kStopped32},
-      {"ClassifierChain", kCounts, {}, kStopped64, kStopped32},
+      {"MultiOutputClassifier", kCounts, of_trees()},
+      {"ClassifierChain", kCounts, of_trees()},
+      {"KernelPCA", kClasses, {{"n_components", 3}}, 1e-9, kIllPosed32, {"eigenvectors_", "transform"}},
       {"SelectKBest", kClasses, {{"k", 3}}},
       {"GenericUnivariateSelect", kClasses, {{"mode", "k_best"}, {"param", 3}}},
       {"PowerTransformer", kClasses, {}, kFlat64, kFlat32},

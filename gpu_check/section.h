@@ -68,6 +68,8 @@ std::vector<Item> op_items(Bench& bench);   // at one with more
 std::vector<Item> other_op_items(Bench& bench);    // at its other shapes
 std::vector<Item> estimator_items(Bench& bench);   // small data
 std::vector<Item> large_estimator_items(Bench& bench);
+std::vector<Item> rank_items(Bench& bench);     // none without NCCL
 std::vector<Item> timing_items(Bench& bench);   // nothing is compared
+std::vector<Item> gain_items(Bench& bench);     // timed alone
 
 }   // namespace kedge::gpu_check

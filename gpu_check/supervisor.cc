@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "engine/version.h"
+#include "gpu_check/clock.h"
 #include "gpu_check/message.h"
 #include "gpu_check/process.h"
 
@@ -29,10 +30,6 @@ constexpr int kMostProcesses = 12;   // of a section: one more after each that b
 constexpr std::size_t kMostLargest = 5;
 constexpr std::size_t kMostToolLines = 20;
 constexpr int kToolFound = 86;   // the exit code that compute-sanitizer is asked for
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);

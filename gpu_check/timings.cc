@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
+#include "gpu_check/clock.h"
 #include "gpu_check/section.h"
 
 namespace kedge::gpu_check {
@@ -51,10 +51,6 @@ std::vector<Timed> timed() {
           {"ElasticNet", {{"alpha", 0.1}, {"l1_ratio", 0.5}}, sparse_linear},
           {"GaussianNB", {}, {{10 * kMillion, 64}}},
           {"StandardScaler", {}, {{1680 * kThousand, 16}}}};
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 // A table of normal numbers on the device, and classes and values that do not depend on it.
