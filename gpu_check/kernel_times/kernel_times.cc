@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -30,6 +32,7 @@ struct Records {
   std::mutex mutex;
   std::map<std::string, Sum> sums;   // by kernel or kind of copy
   std::vector<Stretch> busy;
+  std::FILE* out = stderr;   // opened at the start: a worker of Kedge gives up files later
 };
 Records& records() {
   static Records* const all = new Records;   // CUPTI may still call while the program ends
@@ -51,6 +54,7 @@ std::string short_name(const char* mangled) {
 }
 
 void add(const std::string& name, std::uint64_t begin, std::uint64_t end, std::uint64_t bytes) {
+  if (begin == 0) return;   // CUPTI did not see it run
   constexpr double kMsOfNs = 1e-6, kMega = 1e6;
   Records& all = records();
   Sum& sum = all.sums[name];
@@ -101,27 +105,45 @@ Spans spans_of(std::vector<Stretch>& busy) {
   return {static_cast<double>(covered) * kMsOfNs, static_cast<double>(end - busy.front().begin) * kMsOfNs};
 }
 
-void print(std::FILE* out) {
+// Prints what was taken, and forgets it.
+void print() {
   Records& all = records();
+  const std::scoped_lock lock(all.mutex);
+  if (all.sums.empty()) return;
   std::vector<std::pair<std::string, Sum>> rows(all.sums.begin(), all.sums.end());
   std::ranges::sort(rows, [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
   const Spans spans = spans_of(all.busy);
-  std::fprintf(out, "process %d: %.3f ms on the GPU within %.3f ms\n%10s %9s %10s %9s  %s\n",
+  std::fprintf(all.out, "process %d: %.3f ms on the GPU within %.3f ms\n%10s %9s %10s %9s  %s\n",
                static_cast<int>(::getpid()), spans.busy_ms, spans.all_ms, "ms", "calls", "longest", "MB", "what");
   for (const auto& [name, sum] : rows)
-    std::fprintf(out, "%10.3f %9lld %10.3f %9.1f  %s\n", sum.ms, static_cast<long long>(sum.calls), sum.longest_ms,
+    std::fprintf(all.out, "%10.3f %9lld %10.3f %9.1f  %s\n", sum.ms, static_cast<long long>(sum.calls), sum.longest_ms,
                  sum.mb, name.c_str());
+  std::fflush(all.out);
+  all.sums.clear(), all.busy.clear();
 }
 
 void finish() {
   cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  print();
+}
+
+std::size_t n_taken() {
   const std::scoped_lock lock(records().mutex);
-  if (records().sums.empty()) return;
-  const char* const file = std::getenv("KEDGE_KERNEL_TIMES");
-  std::FILE* const out = file ? std::fopen(file, "a") : stderr;
-  if (!out) return std::perror(file);
-  print(out);
-  if (file) std::fclose(out);
+  return records().busy.size();
+}
+
+void print_when_quiet() {
+  constexpr auto kLook = std::chrono::milliseconds(100);
+  constexpr int kQuietLooks = 5;
+  std::size_t before = 0;
+  for (int quiet = 0;;) {
+    std::this_thread::sleep_for(kLook);
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    const std::size_t now = n_taken();
+    quiet = now == before ? quiet + 1 : 0;
+    before = now;
+    if (now > 0 && quiet >= kQuietLooks) print(), before = 0;
+  }
 }
 
 void CUPTIAPI lend_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
@@ -147,7 +169,13 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   for (const auto kind :
        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET})
     works = works && cuptiActivityEnable(kind) == CUPTI_SUCCESS;
-  if (works) std::atexit(&finish);
-  else std::fputs("kernel times: CUPTI refused\n", stderr);
-  return works;
+  if (!works) return std::fputs("kernel times: CUPTI refused\n", stderr), 0;
+  if (const char* const file = std::getenv("KEDGE_KERNEL_TIMES")) {
+    std::FILE* const out = std::fopen(file, "a");
+    if (out) records().out = out;
+    else std::perror(file);
+  }
+  std::atexit(&finish);
+  std::thread(&print_when_quiet).detach();
+  return 1;
 }

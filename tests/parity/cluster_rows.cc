@@ -211,8 +211,9 @@ std::vector<Row<T>> cluster_rows() {
                                   {90, 21, 32}, {1100, 2, 70}, {130, 90, 600}, {150, 205, 6}, {260, 230, 20}};
   return {
       {"assign_nearest", kExact, &check_assign<T>, shapes},
-      {"assign_nearest_among_equals", kExact, &check_assign_among_equals<T>, {{300, 3, 10}}},
-      {"assign_nearest_far_away", kExact, &check_assign_far_away<T>, {{300, 5, 20}}},
+      {"assign_nearest_of_wide", kExact, &check_assign<T>, {{130, 97, 8}, {90, 129, 5}, {70, 161, 12}, {41, 97, 30}}},
+      {"assign_nearest_among_equals", kExact, &check_assign_among_equals<T>, {{300, 3, 10}, {70, 101, 10}}},
+      {"assign_nearest_far_away", kExact, &check_assign_far_away<T>, {{300, 5, 20}, {70, 101, 20}}},
       {"follow_centers", kExact, &check_follow_centers<T>, {{1, 1, 1}, {300, 17, 5}, {2500, 6, 12}, {1500, 3, 200}}},
       {"squared_to_assigned", kExact, &check_squared_to_assigned<T>, shapes},
       {"label_sums",

@@ -267,8 +267,17 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   bool assign_to_few(MatrixView<const T> X, MatrixView<const T> centers, const Array<T>& norms,
                      VectorView<std::int32_t> labels, Array<unsigned long long>& changed) {
     const auto assign = [&]<int kMost>() {
-      const std::size_t bytes = static_cast<std::size_t>((X.cols + 1) * kMost) * sizeof(T);
+      const bool is_wide = X.cols >= kWideRow && lies_in_pieces(X);
+      const std::int64_t columns = is_wide ? wide_columns(X.cols) : X.cols;
+      const std::size_t bytes = static_cast<std::size_t>((columns + 1) * kMost) * sizeof(T);
       if (centers.rows > kMost || bytes > kPlainSharedBytes) return false;
+      if (is_wide) {
+        constexpr int kRowsOfBlock = kFewThreads / kRowThreads * wide_rows_at_once(kMost);
+        KEDGE_LAUNCH(runtime_, (assign_wide<kMost, T>), blocks_for(X.rows, kRowsOfBlock), kFewThreads, bytes, X,
+                     centers, norms.data(), ScoreBound<T>(X.cols), std::numeric_limits<T>::infinity(),
+                     std::numeric_limits<double>::infinity(), raw(labels), changed.data());
+        return true;
+      }
       KEDGE_LAUNCH(runtime_, (assign_few<kMost, T>), blocks_for(X.rows, kFewThreads), kFewThreads, bytes, X, centers,
                    norms.data(), ScoreBound<T>(X.cols), lies_in_pieces(X), std::numeric_limits<T>::infinity(),
                    std::numeric_limits<double>::infinity(), raw(labels), changed.data());
