@@ -25,6 +25,35 @@ BoostRanks::BoostRanks(const BoostTable& table)
   }
 }
 
+void BoostRanks::share_bins(const std::function<void()>& work, BoostTable& table) const {
+  if (!ranks_) return work();
+  const auto codes_of = [&](int rank) {
+    const auto n = static_cast<std::size_t>(table.n_rows), first = first_column(rank);
+    return std::as_writable_bytes(std::span(table.codes).subspan(first * n, (first_column(rank + 1) - first) * n));
+  };
+  const PartedBytes all = ranks_->share([&] {
+    work();
+    ByteWriter out;
+    for (std::size_t j = first_column(ranks_->rank()); j < first_column(ranks_->rank() + 1); ++j) {
+      const BoostColumn& column = table.columns[j];
+      out.number(column.is_category), out.number(column.has_missing), out.numbers(column.edges);
+    }
+    const auto codes = codes_of(ranks_->rank());
+    out.append(codes.data(), codes.size());
+    return out.take();
+  });
+  for (int r = 0; r < all.size(); ++r) {
+    if (r == ranks_->rank()) continue;
+    ByteReader in(all.part(r));
+    for (std::size_t j = first_column(r); j < first_column(r + 1); ++j) {
+      BoostColumn& column = table.columns[j];
+      column.is_category = in.number<bool>(), column.has_missing = in.number<bool>();
+      column.edges = in.numbers<double>();
+    }
+    std::ranges::copy(in.rest(), codes_of(r).begin());
+  }
+}
+
 void BoostRanks::share(const std::function<void()>& work, std::span<std::vector<BoostCut>> cuts) const {
   if (!ranks_) return work();
   const auto columns_of = [&](int rank, std::vector<BoostCut>& list) {

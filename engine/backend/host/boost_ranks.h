@@ -18,14 +18,19 @@ struct BoostPiece {
   int width;
 };
 
-// Each rank has all rows, adds up the histograms of its own columns and looks for their cuts; all ranks get the best
-// cut of each column, so that they grow the tree of one process. Where sums over rows are not dealt (RowSumsScope), and
-// for small tables, every column is this rank's. Borrows the table.
+// Each rank has all rows. It bins its own columns, adds up their histograms and looks for their cuts; all ranks get the
+// codes of all columns and the best cut of each, so that they grow the tree of one process. Where sums over rows are
+// not dealt (RowSumsScope), and for small tables, every column is this rank's. Borrows the table.
 class BoostRanks {
  public:
+  // Of the table its number of rows, its columns and its groups have to be there.
   explicit BoostRanks(const BoostTable& table);
 
   const std::vector<BoostPiece>& own() const { return pieces_; }   // a group each, where nothing is dealt
+
+  // Collective. work() makes the edges and codes of own() columns; then those of the other ranks come into the table.
+  // Errors: those of work(), on every rank.
+  void share_bins(const std::function<void()>& work, BoostTable& table) const;
 
   // Collective. work() fills the cuts of own() columns, in each list that has cuts, one for each column of the table;
   // then those of the other ranks come into them. Errors: those of work(), on every rank.

@@ -1,5 +1,5 @@
 // Bins a table for boosting: a group of columns for each task, each column sorted by radix and then mapped by a search
-// in vectors.
+// in vectors. Ranks divide the columns.
 #include "engine/backend/host/boost_table.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/backend/host/boost_ranks.h"
 #include "engine/backend/host/row_chunks.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
@@ -203,23 +204,25 @@ std::vector<BoostGroup> groups_of(std::int64_t n_cols) {
   return groups;
 }
 
-// The values of a group's columns, column by column: reading them row by row reads memory once.
+// The values of the columns of a piece, column by column: reading them row by row reads memory once.
 template <class T>
-std::vector<T> columns_of(MatrixView<const T> X, std::span<const std::int32_t> rows, const BoostGroup& group) {
+std::vector<T> columns_of(MatrixView<const T> X, std::span<const std::int32_t> rows, const BoostPiece& piece) {
   const std::int64_t n = rows.empty() ? X.rows : static_cast<std::int64_t>(rows.size());
-  std::vector<T> values(static_cast<std::size_t>(n * group.width));
+  std::vector<T> values(static_cast<std::size_t>(n * piece.width));
   for (std::int64_t i = 0; i < n; ++i) {
     const T* const row =
-        raw(X) + (rows.empty() ? i : std::int64_t{rows[static_cast<std::size_t>(i)]}) * X.stride + group.first;
-    for (int j = 0; j < group.width; ++j) values[static_cast<std::size_t>(j * n + i)] = row[j];
+        raw(X) + (rows.empty() ? i : std::int64_t{rows[static_cast<std::size_t>(i)]}) * X.stride + piece.first;
+    for (int j = 0; j < piece.width; ++j) values[static_cast<std::size_t>(j * n + i)] = row[j];
   }
   return values;
 }
 
-void pack(const BoostTable& table, const BoostGroup& group, std::uint8_t* out) {
+void pack(const BoostPiece& piece, BoostTable& table) {
+  std::uint8_t* const out = table.packed.data() + piece.group * table.n_rows * kBoostGroup +
+                            (piece.first - table.groups[static_cast<std::size_t>(piece.group)].first);
   for (std::int64_t begin = 0; begin < table.n_rows; begin += 1024)   // stays in the first-level cache
-    for (int j = 0; j < group.width; ++j) {
-      const std::uint8_t* const codes = table.column(group.first + j);
+    for (int j = 0; j < piece.width; ++j) {
+      const std::uint8_t* const codes = table.column(piece.first + j);
       for (std::int64_t i = begin; i < std::min(table.n_rows, begin + 1024); ++i) out[i * kBoostGroup + j] = codes[i];
     }
 }
@@ -235,14 +238,12 @@ BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows
   table.groups = groups_of(X.cols);
   table.codes.resize(static_cast<std::size_t>(table.n_rows * X.cols));
   table.packed.resize(table.groups.size() * static_cast<std::size_t>(table.n_rows * kBoostGroup));
-  const auto n_groups = static_cast<std::int64_t>(table.groups.size());
-  for_tasks(n_groups, table.n_rows * X.cols * kBinNs, [&](std::int64_t g) {
-    const BoostGroup group = table.groups[static_cast<std::size_t>(g)];
-    const std::vector<T> values = columns_of(X, rows, group);
+  const auto bin = [&](const BoostPiece& piece) {
+    const std::vector<T> values = columns_of(X, rows, piece);
     ColumnBinner<T> binner(binning);
-    for (int j = 0; j < group.width; ++j) {
+    for (int j = 0; j < piece.width; ++j) {
       check_job_stop();
-      const auto col = static_cast<std::size_t>(group.first + j);
+      const auto col = static_cast<std::size_t>(piece.first + j);
       BoostColumn& column = table.columns[col];
       const std::span<const T> own(values.data() + j * table.n_rows, static_cast<std::size_t>(table.n_rows));
       column.is_category = !binning.is_category.empty() && binning.is_category[col];
@@ -250,8 +251,14 @@ BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows
       else binner.find_edges(own, column);
       binner.code_values(own, column, table.codes.data() + static_cast<std::int64_t>(col) * table.n_rows);
     }
-    pack(table, group, table.packed.data() + g * table.n_rows * kBoostGroup);
-  });
+    pack(piece, table);
+  };
+  const BoostRanks ranks(table);
+  const auto bin_own = [&] {
+    for_tasks(std::ssize(ranks.own()), table.n_rows * X.cols * kBinNs,
+              [&](std::int64_t i) { bin(ranks.own()[static_cast<std::size_t>(i)]); });
+  };
+  ranks.share_bins(bin_own, table);
   return table;
 }
 

@@ -46,7 +46,8 @@ struct BoostBinning {
 
 // Bins the rows of X that are named (host memory). Up to max_bins distinct values of a column have a bin each, parted
 // in the middle; otherwise the edges are quantiles, the mean of two values where one lies between them. A category that
-// `categories` does not name counts as missing. O(n log n) for each column. The same at any number of threads.
+// `categories` does not name counts as missing. O(n log n) for each column. The same at any number of threads
+// and of ranks, which divide the columns (BoostRanks): of the packed codes a rank has those of its own columns.
 // categories: by column, ascending; empty for numbers.
 template <class T>
 BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows, const BoostBinning& binning,
