@@ -16,6 +16,7 @@ namespace {
 
 using P = IncrementalPCAParams;
 constexpr const char* kName = "IncrementalPCA";
+constexpr std::int64_t kJoinedCells = std::int64_t{1} << 20;   // of the batches that are added at once, 8 MiB
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
@@ -36,7 +37,22 @@ std::vector<std::int64_t> batch_ends(std::int64_t n, std::int64_t size, std::int
   return ends;
 }
 
+// The ends of as many batches as a block of memory has: what nothing is cut from may be added at once.
+std::vector<std::int64_t> joined(const std::vector<std::int64_t>& ends, std::int64_t d) {
+  const std::int64_t most = incremental_block_rows(d);
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::int64_t begin = kept.empty() ? 0 : kept.back();
+    if (i + 1 == ends.size() || ends[i + 1] - begin > most) kept.push_back(ends[i]);
+  }
+  return kept;
+}
+
 }  // namespace
+
+std::int64_t incremental_block_rows(std::int64_t n_cols) {
+  return kJoinedCells / std::max<std::int64_t>(n_cols, 1);
+}
 
 template <class T>
 IncrementalPCA<T>::IncrementalPCA(const schema::ValueMap& params) : params_(param_set().parse(params)) {}
@@ -58,52 +74,55 @@ void IncrementalPCA<T>::fit(const Context& ctx, const Samples<T>& X, const Targe
   require_rows(kName, X, 2);
   const std::int64_t n = X.n_rows(), d = n_features_ = X.n_cols();
   batch_size_ = params_.batch_size.value_or(5 * d);
-  const std::vector<std::int64_t> ends = batch_ends(n, batch_size_, params_.n_components.value_or(0));
+  std::vector<std::int64_t> ends = batch_ends(n, batch_size_, params_.n_components.value_or(0));
   n_components_ = params_.n_components.value_or(std::min(ends[0], d));
   require(n_components_ <= std::min(d, ends[0]), schema::ErrorCode::kBadData,
           "{}: n_components is {}, must be at most {}, the smaller of {} columns and {} rows of the first batch", kName,
           n_components_, std::min(d, ends[0]), d, ends[0]);
+  if (n_components_ == d) ends = joined(ends, d);
   n_samples_seen_ = 0;
-  components_.clear(), singular_values_.clear();
+  components_.clear(), singular_values_.clear(), known_.clear();
   mean_.assign(static_cast<std::size_t>(d), 0.0), var_ = mean_;
   Matrix<T> scratch;
   std::int64_t first = 0;
   for (const std::int64_t end : ends) {
     ctx.check_stop();
-    add_batch(ctx, X.values(ctx, first, end - first, scratch));
+    add_batch(ctx, X.values(ctx, first, end - first, scratch), end == n);
     ctx.progress("rows", end, n, "rows");
     first = end;
   }
+  known_.clear();
 }
 
 template <class T>
-void IncrementalPCA<T>::add_batch(const Context& ctx, MatrixView<const T> rows) {
-  const std::int64_t d = n_features_, b = rows.rows, kept = static_cast<std::int64_t>(singular_values_.size()),
-                     extra = n_samples_seen_ > 0 ? 1 : 0;
+void IncrementalPCA<T>::add_batch(const Context& ctx, MatrixView<const T> rows, bool is_last) {
+  const std::int64_t d = n_features_, b = rows.rows, extra = n_samples_seen_ > 0 ? 1 : 0;
   Array<double> mean(ctx.memory(), d), variance(ctx.memory(), d);
   ctx.ops<T>().tables->column_moments(rows, {}, {}, mean.view(), variance.view());
   const std::vector<double> batch_mean = mean.to_host();
 
-  std::vector<double> head = components_;  // what is known so far: kept rows, and the correction of the mean
-  for (std::size_t e = 0; e < head.size(); ++e) head[e] *= singular_values_[e / static_cast<std::size_t>(d)];
+  std::vector<double> head = known_;   // and the correction of the mean
   const double seen = static_cast<double>(n_samples_seen_), count = static_cast<double>(b),
                weight = std::sqrt(seen / (seen + count) * count);
   for (std::size_t j = 0; extra && j < batch_mean.size(); ++j) head.push_back(weight * (mean_[j] - batch_mean[j]));
-  Matrix<double> stack(ctx.memory(), kept + extra + b, d), R(ctx.memory(), d, d);
+  const std::int64_t above = std::ssize(head) / d, m = above + b;
+  Matrix<double> stack(ctx.memory(), m, d), R(ctx.memory(), d, d);
   if (!head.empty()) ctx.memory().to_device(stack.data(), head.data(), head.size() * sizeof(double));
-  ctx.ops<T>().design->gather({.X = rows, .shift = std::as_const(mean).view()}, 0,
-                              stack.view().row_range(kept + extra, b));
+  ctx.ops<T>().design->gather({.X = rows, .shift = std::as_const(mean).view()}, 0, stack.view().row_range(above, b));
   merge_moments(batch_mean, variance.to_host(), b);
 
-  const std::int64_t m = stack.rows();
   Decomposition found;
   if (m > d) {
     ctx.ops<double>().design->triangle({.X = std::as_const(stack).view()}, R.view());
-    found = decompose(ctx, R.to_host(), d, d);
+    known_ = R.to_host();
+    if (n_components_ == d && !is_last) return;   // the triangle is all that the next rows ask for
+    found = decompose(ctx, known_, d, d);
   } else {
     found = decompose(ctx, stack.to_host(), m, d);
   }
   take_spectrum(found.s, found.Vt, b);
+  known_ = components_;
+  for (std::size_t e = 0; e < known_.size(); ++e) known_[e] *= singular_values_[e / static_cast<std::size_t>(d)];
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "engine/core/params.h"
+#include "engine/estimators/decomposition/incremental_pca.h"
 #include "engine/estimators/memory_terms.h"
 
 namespace kedge::engine::memory {
@@ -19,7 +20,8 @@ MemoryNeed truncated_components(const SampleShape& X, const Step& step) {
 
 MemoryNeed incremental_components(const SampleShape& X, const Step& step) {
   const std::int64_t small = std::min(X.rows, X.cols), k = std::min(small, integer(step, "n_components", small));
-  const std::int64_t batch = std::min(X.rows, integer(step, "batch_size", 5 * X.cols));
+  const std::int64_t joined = k == X.cols ? incremental_block_rows(X.cols) : 0;
+  const std::int64_t batch = std::min(X.rows, std::max(joined, integer(step, "batch_size", 5 * X.cols)));
   return makes(X, k, 6 * (batch + k) * X.cols * kDouble + block(X));
 }
 

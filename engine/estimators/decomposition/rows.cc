@@ -17,7 +17,7 @@ void add_decomposition(Rows& rows) {
   add<NMF>(rows, NMF<double>::memory, {230, 210});
   add<PCA>(rows, memory::principal_components, {6, 1},
            {.host_part = "the sum of the blocks' Gram matrices", .dealt = DealtFit::kRowSums});
-  add<IncrementalPCA>(rows, memory::incremental_components, {12, 1, 34}, {.host_part = "the stack of each batch"});
+  add<IncrementalPCA>(rows, memory::incremental_components, {6, 1}, {.host_part = "the stack of each batch"});
   add<TruncatedSVD>(rows, memory::truncated_components, {7, 1}, {.dealt = DealtFit::kRowSums});
   add<GaussianRandomProjection>(rows, GaussianRandomProjection<double>::memory, {0, 1});
   add<SparseRandomProjection>(rows, SparseRandomProjection<double>::memory, {0, 1});
