@@ -1,6 +1,7 @@
 // The list of all cases, of every family of rows.
 #include "tests/parity/cases.h"
 
+#include "tests/parity/factor_rows.h"
 #include "tests/parity/probe.h"
 
 namespace kedge::parity {
@@ -27,6 +28,7 @@ template <class T>
 void append_all(std::vector<Case>& cases, const char* dtype) {
   append(cases, dtype, table_rows<T>());
   append(cases, dtype, linear_rows<T>());
+  append(cases, dtype, factor_rows<T>());
   append(cases, dtype, regression_rows<T>());
   append(cases, dtype, row_rows<T>());
   append(cases, dtype, neighbour_rows<T>());

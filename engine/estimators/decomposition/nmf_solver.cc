@@ -349,19 +349,45 @@ double NmfSolver<T>::error(MatrixView<const T> W, MatrixView<const T> H) {
   return std::sqrt(std::max(0.0, options_.is_kullback ? 2 * sum : sum));
 }
 
+// Null where a step goes by blocks.
+template <class T>
+std::unique_ptr<FactorSteps<T>> NmfSolver<T>::whole_steps(MatrixView<T> W, MatrixView<T> H) {
+  FactorOps<T>* const ops = options_.is_kullback ? nullptr : factor_ops(*ctx_.ops<T>().factorise);
+  if (!ops) return nullptr;
+  return ops->factor_steps({.X = X_,
+                            .W = W,
+                            .H = H,
+                            .by_coordinates = options_.by_coordinates,
+                            .updates_h = options_.updates_h,
+                            .l1_w = options_.l1_w,
+                            .l2_w = options_.l2_w,
+                            .l1_h = options_.l1_h,
+                            .l2_h = options_.l2_h});
+}
+
+template <class T>
+double NmfSolver<T>::whole_step(FactorSteps<T>& whole, LegacyRandom& random) {
+  ctx_.check_stop();
+  if (!options_.shuffles) return whole.step({}, {});
+  const std::vector<std::int64_t> of_w = order(random);
+  return whole.step(of_w, options_.updates_h ? order(random) : of_w);
+}
+
 template <class T>
 std::int64_t NmfSolver<T>::run(MatrixView<T> W, MatrixView<T> H, LegacyRandom& random) {
   constexpr std::int64_t kBetweenErrors = 10;   // iterations by factors
+  const std::unique_ptr<FactorSteps<T>> whole = whole_steps(W, H);
   double start = options_.by_coordinates ? 0 : error(W, H), before = start;
   for (std::int64_t i = 1; i <= options_.max_iter; ++i) {
     ctx_.progress("iterations", i, options_.max_iter, "iterations");
     if (options_.by_coordinates) {
-      const double violation = coordinate_iteration(W, H, random);
+      const double violation = whole ? whole_step(*whole, random) : coordinate_iteration(W, H, random);
       if (i == 1) start = violation;
       if (start == 0 || violation / start <= options_.tol) return i;
       continue;
     }
-    factor_iteration(W, H);
+    if (whole) whole->step({}, {});
+    else factor_iteration(W, H);
     if (options_.tol == 0 || i % kBetweenErrors != 0) continue;
     const double now = error(W, H);
     if (start == 0 || (before - now) / start < options_.tol) return i;

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "engine/backend/ops/factor_steps.h"
 #include "engine/core/context.h"
 #include "engine/core/legacy_random.h"
 
@@ -27,9 +29,10 @@ inline constexpr std::int64_t kMostNmfGroups = 16;
 
 // X (n x d) as the product of W (n x k), kept transposed, and H (k x d), all at least 0. A step by coordinates
 // minimises one component of all rows of W at a time on the Gram matrix of H; that of H is the same with the Gram
-// matrix of W. A block of rows is read once for both. Sources: Cichocki, Phan, "Fast local algorithms for large scale
-// nonnegative matrix and tensor factorizations", IEICE Transactions 92(3), 2009; Fevotte, Idier, "Algorithms for
-// nonnegative matrix factorization with the beta-divergence", Neural Computation 23(9), 2011.
+// matrix of W. A block of rows is read once for both; a device with FactorOps takes all rows at once. Sources:
+// Cichocki, Phan, "Fast local algorithms for large scale nonnegative matrix and tensor factorizations", IEICE
+// Transactions 92(3), 2009; Fevotte, Idier, "Algorithms for nonnegative matrix factorization with the beta-divergence",
+// Neural Computation 23(9), 2011.
 template <class T>
 class NmfSolver {
  public:
@@ -71,6 +74,8 @@ class NmfSolver {
   void multiply(MatrixView<T> F, MatrixView<T> numerator, MatrixView<T> denominator, MatrixView<T> scratch, bool is_w);
   void divergence_block(Buffers& buffers, MatrixView<const T> X, MatrixView<const T> W, MatrixView<const T> H,
                         VectorView<double> sums);
+  std::unique_ptr<FactorSteps<T>> whole_steps(MatrixView<T> W, MatrixView<T> H);
+  double whole_step(FactorSteps<T>& whole, LegacyRandom& random);
   std::vector<std::int64_t> order(LegacyRandom& random) const;
   MatrixView<const T> constant(std::int64_t i) const { return {constants_.data() + i, 1, 1}; }
   Sums& total();   // of all groups, in the first

@@ -14,7 +14,7 @@ namespace kedge::engine {
 void add_decomposition(Rows& rows) {
   add<FactorAnalysis>(rows, FactorAnalysis<double>::memory, {38, 1, 6});
   add<FastICA>(rows, FastICA<double>::memory, {260, 1});
-  add<NMF>(rows, NMF<double>::memory, {230, 210});
+  add<NMF>(rows, NMF<double>::memory, {50, 7});
   add<PCA>(rows, memory::principal_components, {6, 1},
            {.host_part = "the sum of the blocks' Gram matrices", .dealt = DealtFit::kRowSums});
   add<IncrementalPCA>(rows, memory::incremental_components, {6, 1}, {.host_part = "the stack of each batch"});

@@ -1,14 +1,15 @@
-// Factorisations and solvers on the GPU: cuSOLVER through libraries.h.
+// Factorisations and solvers on the GPU: cuSOLVER through libraries.h, and the steps of non-negative factorisation.
 #include <string>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/linear/factor_steps.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
 namespace {
 
 template <class T>
-class CudaFactorise final : public FactoriseOps<T>, private CudaBody {
+class CudaFactorise final : public FactoriseOps<T>, public FactorOps<T>, private CudaBody {
  public:
   using CudaBody::CudaBody;
 
@@ -30,6 +31,10 @@ class CudaFactorise final : public FactoriseOps<T>, private CudaBody {
                                                             " rows, must be at least the " + std::to_string(A.cols) +
                                                             " columns");
     if (A.size()) libraries_.orthonormalize(A);
+  }
+
+  std::unique_ptr<FactorSteps<T>> factor_steps(const FactorProblem<T>& problem) override {
+    return cuda_factor_steps(runtime_, problem);
   }
 };
 

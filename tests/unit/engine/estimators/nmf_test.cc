@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend/cuda/runtime.h"
+#include "engine/backend/emulated/emulator.h"
 #include "engine/core/params.h"
 #include "engine/core/rng.h"
 #include "engine/estimators/decomposition/nmf.h"
@@ -84,6 +86,33 @@ TEST_P(Parts, ExplainTheDataFromEveryStart) {
 TEST_P(Parts, AreNeverNegative) {
   const std::vector<double> all = factors({{"alpha_W", 0.01}, {"l1_ratio", 0.5}});
   EXPECT_TRUE(std::ranges::all_of(all, [](double value) { return value >= 0 && std::isfinite(value); }));
+}
+
+// Within what some steps of the same formula in another order differ by. Without KL a step waits for its violation
+// alone.
+TEST_P(Parts, AreTheProcessorsOnAGpu) {
+  Device& gpu = testing::device_named("emulated");
+  const auto& memory = static_cast<emulated::Emulator*>(static_cast<CudaRuntime&>(gpu.memory()).stream())->memory;
+  const Data data = sums_of_parts(300);
+  for (const schema::ValueMap& more :
+       {schema::ValueMap{{"tol", 0}, {"max_iter", 8}},
+        {{"tol", 0}, {"max_iter", 8}, {"shuffle", true}},
+        {{"tol", 0}, {"max_iter", 8}, {"alpha_W", 0.01}, {"alpha_H", 0.003}, {"l1_ratio", 0.5}}}) {
+    std::vector<std::vector<double>> found;
+    std::int64_t waits = 0;
+    for (Device* const device : {&device_, &gpu}) {
+      const Context ctx{.device = *device};
+      const testing::Loaded<double> loaded(*device, data);
+      NMF<double> made(params(more));
+      waits = -memory.syncs;
+      found.push_back(host_values(ctx, made.fit_transform(ctx, loaded.all(), Target{})));
+      waits += memory.syncs;
+      for (const double value : host_values(ctx, made.transform(ctx, loaded.all()))) found.back().push_back(value);
+    }
+    ASSERT_EQ(found[0].size(), found[1].size());
+    for (std::size_t i = 0; i < found[0].size(); ++i) ASSERT_NEAR(found[0][i], found[1][i], 1e-9) << i;
+    EXPECT_LE(waits, 8 + 12);   // the iterations, the start and the end
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, Parts, ::testing::Values("cd", "frobenius", "kullback-leibler"),
