@@ -1,6 +1,7 @@
 // The list of all cases, of every family of rows.
 #include "tests/parity/cases.h"
 
+#include "tests/parity/embedding_rows.h"
 #include "tests/parity/factor_rows.h"
 #include "tests/parity/probe.h"
 
@@ -51,6 +52,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases;
   append_all<float>(cases, "float32");
   append_all<double>(cases, "float64");
+  for (Case& one : embedding_cases()) cases.push_back(std::move(one));
   return cases;
 }
 

@@ -2,15 +2,19 @@
 #include "engine/backend/cuda/cuda_device.h"
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/embedding/embedding.h"
 #include "engine/backend/trees_factory.h"
 
 namespace kedge::engine {
 namespace {
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public EmbeddingDevice {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
-      : runtime_(options), libraries_(runtime_), trees_(make_cuda_trees(runtime_, libraries_)) {
+      : runtime_(options),
+        libraries_(runtime_),
+        trees_(make_cuda_trees(runtime_, libraries_)),
+        embedding_(make_cuda_embedding(runtime_)) {
     fill(f32_);
     fill(f64_);
   }
@@ -20,6 +24,7 @@ class CudaDevice final : public Device {
   Backend<float>& f32() override { return f32_; }
   Backend<double>& f64() override { return f64_; }
   TreeOps& trees() override { return *trees_; }
+  EmbeddingOps& embedding() override { return *embedding_; }
 
  private:
   template <class T>
@@ -48,6 +53,7 @@ class CudaDevice final : public Device {
   Backend<float> f32_;
   Backend<double> f64_;
   std::unique_ptr<TreeOps> trees_;
+  std::unique_ptr<EmbeddingOps> embedding_;
 };
 
 }  // namespace

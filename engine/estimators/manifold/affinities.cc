@@ -2,6 +2,7 @@
 #include "engine/estimators/manifold/affinities.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -29,38 +30,62 @@ void conditional(std::span<const double> distances, double perplexity, std::span
   }
 }
 
+struct Entry {
+  std::int32_t column;
+  double value;
+};
+
+// body(i) for each row, on the host's threads.
+template <class Body>
+void for_rows(std::int64_t n, const Body& body) {
+  for_row_blocks(n, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) body(static_cast<std::size_t>(i));
+  });
+}
+
 }   // namespace
 
 Affinities with_transpose(const NeighborLists& lists, const std::vector<double>& p,
                           const std::function<double(double, double)>& join) {
   const auto n = static_cast<std::size_t>(lists.n), k = static_cast<std::size_t>(lists.k);
-  struct Entry {
-    std::int32_t column;
-    double value;
-  };
+  // The entries of a row, its own before those of the others, which come in any order: sorting by column decides it.
   std::vector<std::int64_t> begin(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) begin[i + 1] += lists.k;
   for (const std::int32_t j : lists.indices) ++begin[static_cast<std::size_t>(j) + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<Entry> entries(2 * n * k);
-  std::vector<std::int64_t> next(begin.begin(), begin.end() - 1);
-  for (std::size_t i = 0; i < n; ++i)
+  std::vector<std::int64_t> next(n);
+  for (std::size_t i = 0; i < n; ++i) next[i] = begin[i] + lists.k;
+  for_rows(lists.n, [&](std::size_t i) {
     for (std::size_t e = i * k; e < (i + 1) * k; ++e) {
       const std::int32_t j = lists.indices[e];
-      entries[static_cast<std::size_t>(next[i]++)] = {j, p[e]};
-      entries[static_cast<std::size_t>(next[static_cast<std::size_t>(j)]++)] = {static_cast<std::int32_t>(i), p[e]};
+      const std::int64_t there =
+          std::atomic_ref(next[static_cast<std::size_t>(j)]).fetch_add(1, std::memory_order_relaxed);
+      entries[static_cast<std::size_t>(begin[i]) + e - i * k] = {j, p[e]};
+      entries[static_cast<std::size_t>(there)] = {static_cast<std::int32_t>(i), p[e]};
     }
-  Affinities made{.row_begin = {0}, .columns = {}, .values = {}};
-  for (std::size_t i = 0; i < n; ++i) {
+  });
+  const auto joined = [](auto e, auto last) { return e + 1 != last && (e + 1)->column == e->column; };
+  Affinities made{.row_begin = std::vector<std::int64_t>(n + 1, 0), .columns = {}, .values = {}};
+  for_rows(lists.n, [&](std::size_t i) {
     const auto first = entries.begin() + begin[i], last = entries.begin() + begin[i + 1];
-    std::ranges::stable_sort(first, last, {}, &Entry::column);
-    for (auto e = first; e != last; ++e) {
-      const bool is_in_both = e + 1 != last && (e + 1)->column == e->column;
-      made.columns.push_back(e->column), made.values.push_back(join(e->value, is_in_both ? (e + 1)->value : 0.0));
+    std::sort(first, last, [](const Entry& a, const Entry& b) { return a.column < b.column; });
+    made.row_begin[i + 1] = last - first;
+    for (auto e = first; e != last; ++e) made.row_begin[i + 1] -= joined(e, last);
+  });
+  std::partial_sum(made.row_begin.begin(), made.row_begin.end(), made.row_begin.begin());
+  made.columns.resize(static_cast<std::size_t>(made.row_begin[n]));
+  made.values.resize(made.columns.size());
+  for_rows(lists.n, [&](std::size_t i) {
+    auto to = static_cast<std::size_t>(made.row_begin[i]);
+    const auto last = entries.begin() + begin[i + 1];
+    for (auto e = entries.begin() + begin[i]; e != last; ++e, ++to) {
+      const bool is_in_both = joined(e, last);
+      made.columns[to] = e->column;
+      made.values[to] = join(e->value, is_in_both ? (e + 1)->value : 0.0);
       if (is_in_both) ++e;
     }
-    made.row_begin.push_back(static_cast<std::int64_t>(made.columns.size()));
-  }
+  });
   return made;
 }
 

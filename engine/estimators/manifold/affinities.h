@@ -28,7 +28,7 @@ struct NeighborLists {
 };
 
 // What P and its transpose make together, p being the values of P in the order of the lists: join(a, b) where both or
-// one of them have an entry, the other then 0. join(a, b) = join(b, a).
+// one of them have an entry, the other then 0. join(a, b) = join(b, a); it is called by several threads.
 Affinities with_transpose(const NeighborLists& lists, const std::vector<double>& p,
                           const std::function<double(double, double)>& join);
 

@@ -7,7 +7,8 @@
 namespace kedge::engine {
 
 void add_manifold(Rows& rows) {
-  add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1600}, {.host_part = "all but the search for neighbours and the first places"});
+  add<TSNE>(rows, TSNE<float>::memory, {20, 0, 1600},
+            {.host_part = "the widths of the neighbourhoods, and beyond 200,000 rows the descent"});
   add<SpectralEmbedding>(rows, SpectralEmbedding<float>::memory, {200, 0, 1600},
                          {.host_part = "the edges between neighbours"});
   add<UMAP>(rows, UMAP<float>::memory, {200, 10, 1600},

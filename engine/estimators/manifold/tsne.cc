@@ -11,7 +11,7 @@
 #include "engine/estimators/checks.h"
 #include "engine/estimators/cluster/point_lanes.h"
 #include "engine/estimators/decomposition/pca.h"
-#include "engine/estimators/manifold/attraction.h"
+#include "engine/estimators/manifold/host_descent.h"
 #include "engine/estimators/manifold/repulsion.h"
 #include "engine/estimators/manifold/row_blocks.h"
 #include "engine/estimators/memory_terms.h"
@@ -23,6 +23,7 @@ using P = TsneParams;
 constexpr const char* kName = "TSNE";
 constexpr std::int64_t kMostNeighbors = 1023;   // that a search finds, besides the row itself
 constexpr std::int64_t kExploration = 250;      // iterations with exaggerated affinities
+constexpr std::int64_t kMostDeviceRows = 200'000;   // whose pairs a GPU computes faster than the host walks a tree
 constexpr double kStartWidth = 1e-4;            // standard deviation of the first coordinate
 
 const ParamSet<P>& param_set() {
@@ -47,106 +48,6 @@ const ParamSet<P>& param_set() {
   }();
   return set;
 }
-
-// Gradient descent with momentum and a gain for each coordinate.
-class Descent {
- public:
-  Descent(const Context& ctx, StepTeam& team, Affinities affinities, EmbeddedPoints points, double angle, double rate)
-      : ctx_(ctx),
-        team_(team),
-        P_(std::move(affinities)),
-        Y_(std::move(points)),
-        repelled_(Y_),
-        weights_(P_.values.begin(), P_.values.end()),
-        gradient_(Y_.coordinates.size()),
-        repulsion_(team),
-        angle_(angle),
-        rate_(rate) {}
-
-  struct Phase {
-    std::int64_t last, patience;   // iterations: where it ends at the latest, and without progress
-    double momentum, exaggeration, least_gradient;
-  };
-  // Goes on from iteration `first`; returns the last one.
-  std::int64_t run(const Phase& phase, std::int64_t first, std::int64_t total) {
-    constexpr std::int64_t kCheck = 50;   // iterations between two looks at progress
-    std::vector<double> step(gradient_.size(), 0.0), gain(gradient_.size(), 1.0);
-    double best = std::numeric_limits<double>::infinity();
-    std::int64_t best_at = first, i = first;
-    divergence_ = best;
-    for (; i < phase.last; ++i) {
-      ctx_.check_stop();
-      const bool is_checked = (i + 1) % kCheck == 0;
-      descend(phase.exaggeration, is_checked || i == phase.last - 1);
-      double squared = 0;
-      for (std::size_t e = 0; e < step.size(); ++e) {
-        const bool goes_on = step[e] * gradient_[e] < 0;
-        gain[e] = std::max(0.01, goes_on ? gain[e] + 0.2 : gain[e] * 0.8);
-        const double slope = gradient_[e] * gain[e];
-        squared += slope * slope;
-        step[e] = phase.momentum * step[e] - rate_ * slope;
-        Y_.coordinates[e] += step[e];
-      }
-      if (!is_checked) continue;
-      ctx_.progress("iterations", i + 1, total, "iterations");
-      if (divergence_ < best) best = divergence_, best_at = i;
-      else if (i - best_at > phase.patience) break;
-      if (std::sqrt(squared) <= phase.least_gradient) break;
-    }
-    return std::min(i, phase.last - 1);
-  }
-
-  const EmbeddedPoints& points() const { return Y_; }
-  double divergence() const { return divergence_; }
-
- private:
-  // The gradient of the divergence of the affinities, exaggerated, from those of the points.
-  void descend(double exaggeration, bool wants_divergence) {
-    const double total = repulsion_.forces(Y_, angle_, repelled_);
-    const double freedom = Y_.dims == 3 ? 2 : 1, factor = 2 * (freedom + 1) / freedom;
-    narrow_.assign(Y_.coordinates.begin(), Y_.coordinates.end());
-    std::vector<double> divergence(static_cast<std::size_t>(row_blocks(Y_.n)));
-    for_row_blocks(team_, Y_.n, [&](std::int64_t begin, std::int64_t end) {
-      double& own = divergence[static_cast<std::size_t>(begin / kRowBlock)];
-      for (std::int64_t i = begin; i < end; ++i) {
-        const Pull pulled = pull(narrow_.data(), Y_.n, Y_.dims, i, entries(i));
-        for (int d = 0; d < Y_.dims; ++d)
-          gradient_[static_cast<std::size_t>(d * Y_.n + i)] =
-              factor * (exaggeration * pulled.force[d] - repelled_.lane(d)[i] / total);
-        if (wants_divergence) own += divergence_of(i, exaggeration, total);
-      }
-    });
-    if (wants_divergence) divergence_ = std::accumulate(divergence.begin(), divergence.end(), 0.0);
-  }
-
-  Entries entries(std::int64_t i) const {
-    const std::int64_t begin = P_.row_begin[static_cast<std::size_t>(i)];
-    return {P_.columns.data() + begin, weights_.data() + begin, P_.row_begin[static_cast<std::size_t>(i) + 1] - begin};
-  }
-
-  double divergence_of(std::int64_t i, double exaggeration, double total) const {
-    constexpr double kTiny = 1.1754943508222875e-38;   // scikit-learn's: the least normal float32
-    double divergence = 0;
-    for (std::int64_t e = P_.row_begin[static_cast<std::size_t>(i)]; e < P_.row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
-      const std::int64_t j = P_.columns[static_cast<std::size_t>(e)];
-      double squared = 0;
-      for (int d = 0; d < Y_.dims; ++d) squared += (Y_.lane(d)[i] - Y_.lane(d)[j]) * (Y_.lane(d)[i] - Y_.lane(d)[j]);
-      const double w = 1 / (1 + (Y_.dims == 3 ? squared / 2 : squared)), q = (Y_.dims == 3 ? w * std::sqrt(w) : w) / total;
-      const double p = P_.values[static_cast<std::size_t>(e)] * exaggeration;
-      divergence += p * std::log(std::max(p, kTiny) / std::max(q, kTiny));
-    }
-    return divergence;
-  }
-
-  const Context& ctx_;
-  StepTeam& team_;
-  Affinities P_;
-  EmbeddedPoints Y_, repelled_;
-  std::vector<float> weights_, narrow_;   // the affinities, and the points
-  std::vector<double> gradient_;
-  Repulsion repulsion_;
-  double angle_, rate_, divergence_ = 0;
-};
 
 // All other rows of each row, by index.
 NeighborLists all_others(const Context& ctx, const std::vector<double>& rows, std::int64_t n, std::int64_t dims,
@@ -185,17 +86,21 @@ TSNE<T>::TSNE(const schema::ValueMap& params) : params_(param_set().parse(params
 
 template <class T>
 schema::EstimatorInfo TSNE<T>::info() {
-  return {.name = kName,
-          .kind = "embedding",
-          .family = "manifold",
-          .doc = "Rows as points of a plane, near rows near each other.",
-          .params = param_set().infos(),
-          .attributes = {"embedding_", "kl_divergence_", "learning_rate_", "n_iter_"},
-          .deviations = {"n_components is at most 3.", "Points near each other share one "
-                         "walk of the tree, as near or nearer than by their own.",
-                         "init \"pca\" is solved exactly, \"random\" draws from Philox, not from numpy's generator; in 3 dimensions the gradient is that of the divergence.",
-                         "It is the last step of a pipeline; embedding_ is in the result.",
-                         "Other metrics than the listed ones, precomputed distances, and callables are refused."}};
+  return {
+      .name = kName,
+      .kind = "embedding",
+      .family = "manifold",
+      .doc = "Rows as points of a plane, near rows near each other.",
+      .params = param_set().infos(),
+      .attributes = {"embedding_", "kl_divergence_", "learning_rate_", "n_iter_"},
+      .deviations = {
+          "n_components is at most 3.",
+          "Points near each other share one "
+          "walk of the tree, as near or nearer than by their own.",
+          "On a GPU every point counts, up to 200,000 rows: method and angle change no force.",
+          "init \"pca\" is solved exactly, \"random\" draws from Philox, not from numpy's generator; in 3 dimensions the gradient is that of the divergence.",
+          "It is the last step of a pipeline; embedding_ is in the result.",
+          "Other metrics than the listed ones, precomputed distances, and callables are refused."}};
 }
 
 template <class T>
@@ -207,7 +112,7 @@ MemoryNeed TSNE<T>::memory(const SampleShape& X, const schema::Step& step) {
   const bool is_exact = memory::text(step, "method") == "exact";
   const auto of_row = static_cast<std::int64_t>(std::min(3 * wanted + 1, 1e9));
   const std::int64_t lists = bytes_of(X.rows, is_exact ? X.rows : std::min(of_row, X.rows), 80);
-  return {.work = 2 * X.copy() + X.value_size() + 3 * memory::doubles(X) + X.rows * 1024 + lists,
+  return {.work = 2 * X.copy() + X.value_size() + 3 * memory::doubles(X) + X.rows * 2048 + lists,
           .minimum = X.copy() + memory::doubles(X) + lists / 4};
 }
 
@@ -289,22 +194,41 @@ void TSNE<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   for (std::size_t e = 0; e < first.size(); ++e)
     points.lane(static_cast<int>(static_cast<std::int64_t>(e) % params_.n_components))[static_cast<std::int64_t>(e) / params_.n_components] = first[e];
   Affinities affinities = joint_probabilities(ctx, neighbor_lists(ctx, X), params_.perplexity);
-  with_step_team([&](StepTeam& team) { descend(ctx, team, std::move(affinities), std::move(points)); });
+  if (EmbeddingOps* const ops = embedding_ops(ctx.device); ops && n_rows_ <= kMostDeviceRows) {
+    const auto descent =
+        ops->descend({affinities.row_begin, affinities.columns, affinities.values}, points.coordinates, points.dims);
+    return descend(ctx, *descent);
+  }
+  with_step_team([&](StepTeam& team) {
+    HostDescent descent(ctx, team, std::move(affinities), std::move(points),
+                        params_.method == "exact" ? 0 : params_.angle);
+    descend(ctx, descent);
+  });
 }
 
 template <class T>
-void TSNE<T>::descend(const Context& ctx, StepTeam& team, Affinities affinities, EmbeddedPoints points) {
-  Descent descent(ctx, team, std::move(affinities), std::move(points), params_.method == "exact" ? 0 : params_.angle,
-                  learning_rate_);
-  n_iter_ = descent.run({kExploration, kExploration, 0.5, params_.early_exaggeration, params_.min_grad_norm}, 0, params_.max_iter);
-  if (n_iter_ < kExploration - 1 || params_.max_iter > kExploration)
-    n_iter_ = descent.run({params_.max_iter, params_.n_iter_without_progress, 0.8, 1.0, params_.min_grad_norm}, n_iter_ + 1, params_.max_iter);
-  kl_divergence_ = descent.divergence();
+void TSNE<T>::descend(const Context& ctx, PointDescent& descent) {
+  const DescentPhase early{.last = kExploration,
+                           .patience = kExploration,
+                           .least_gradient = params_.min_grad_norm,
+                           .step = {0.5, params_.early_exaggeration, learning_rate_}};
+  const DescentPhase late{.last = params_.max_iter,
+                          .patience = params_.n_iter_without_progress,
+                          .least_gradient = params_.min_grad_norm,
+                          .step = {0.8, 1.0, learning_rate_}};
+  DescentEnd end = run_phase(ctx, descent, early, 0, params_.max_iter);
+  if (end.iteration < kExploration - 1 || params_.max_iter > kExploration)
+    end = run_phase(ctx, descent, late, end.iteration + 1, params_.max_iter);
+  n_iter_ = end.iteration;
+  kl_divergence_ = end.divergence;
   require(std::isfinite(kl_divergence_), schema::ErrorCode::kBadData,
-          "{}: the points left the numbers after {} iterations; a learning_rate of {} is too high", kName, n_iter_ + 1, learning_rate_);
+          "{}: the points left the numbers after {} iterations; a learning_rate of {} is too high", kName, n_iter_ + 1,
+          learning_rate_);
+  const std::vector<double> points = descent.points();
   embedding_.clear();
   for (std::int64_t i = 0; i < n_rows_; ++i)
-    for (int d = 0; d < params_.n_components; ++d) embedding_.push_back(descent.points().lane(d)[i]);
+    for (std::int64_t d = 0; d < params_.n_components; ++d)
+      embedding_.push_back(points[static_cast<std::size_t>(d * n_rows_ + i)]);
 }
 
 template <class T>

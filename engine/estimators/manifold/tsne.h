@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend/host/step_team.h"
+#include "engine/backend/ops/embedding.h"
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/manifold/affinities.h"
-#include "engine/estimators/manifold/repulsion.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/neighbors/neighbor_model.h"
 #include "schemas/catalogue.h"
@@ -26,7 +25,8 @@ struct TsneParams : NeighborParams {
   TsneParams() { metric = "euclidean", p.reset(); }
 };
 
-// embedding_ is the answer: other rows have no place in it. The same bits for any number of threads.
+// embedding_ is the answer: other rows have no place in it. The same bits for any number of threads, and for any run on
+// one kind of device.
 // Source: van der Maaten, Hinton, JMLR 2008, and van der Maaten, JMLR 2014; the schedule is scikit-learn's.
 template <class T>
 class TSNE final : public Estimator<T> {
@@ -43,7 +43,7 @@ class TSNE final : public Estimator<T> {
  private:
   NeighborLists neighbor_lists(const Context& ctx, const Samples<T>& X) const;
   std::vector<double> start(const Context& ctx, const Samples<T>& X) const;
-  void descend(const Context& ctx, StepTeam& team, Affinities affinities, EmbeddedPoints points);
+  void descend(const Context& ctx, PointDescent& descent);
 
   TsneParams params_;
   std::vector<double> embedding_;   // a row of n_components each
