@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/backend/layout_functors.h"
 #include "engine/backend/ops/embedding.h"
 #include "tests/parity/probe.h"
 
@@ -141,6 +142,89 @@ void check_descent(engine::Device& device, Probe<double>& probe) {
   }
 }
 
+// Edges of each place in four groups, with shares from never to always.
+struct Groups {
+  std::vector<std::int64_t> begin{0};
+  std::vector<std::int32_t> columns;
+  std::vector<float> shares;
+
+  explicit Groups(std::int64_t n) {
+    engine::PhiloxStream random(23, 4);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (int group = 0; group < engine::kLayoutSteps; ++group) {
+        const std::uint32_t count = i == 2 ? 90 : random.below(5);
+        for (std::uint32_t e = 0; e < count; ++e) {
+          columns.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(n))));
+          shares.push_back(random.below(3) == 0 ? 1.0F : static_cast<float>(random.uniform()));
+        }
+        begin.push_back(static_cast<std::int64_t>(columns.size()));
+      }
+  }
+};
+
+// A step of an epoch, place by place, as ops/embedding.h has it.
+std::vector<float> plain_step(const Groups& groups, const engine::LayoutRules& rules, std::int64_t epoch, int step,
+                              float rate, const std::vector<float>& places, std::int64_t dims) {
+  const std::int64_t n = static_cast<std::int64_t>(places.size()) / dims;
+  std::vector<float> moved = places;
+  std::uint32_t drawn = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (i % engine::kLayoutBlock == 0) drawn = 0;
+    const engine::PhiloxBlock key =
+        engine::philox(rules.seed, static_cast<std::uint64_t>(epoch * engine::kLayoutSteps + step),
+                       static_cast<std::uint64_t>(i / engine::kLayoutBlock));
+    std::vector<float> sums[2] = {std::vector<float>(static_cast<std::size_t>(dims)),
+                                  std::vector<float>(static_cast<std::size_t>(dims))};
+    const auto see = [&](std::int64_t j, bool is_pull) {
+      float square = 0;
+      for (std::int64_t d = 0; d < dims; ++d) {
+        const float gap =
+            places[static_cast<std::size_t>(i * dims + d)] - places[static_cast<std::size_t>(j * dims + d)];
+        square += gap * gap;
+      }
+      const float slope = is_pull ? engine::pull_slope(rules.force, square) : engine::push_slope(rules.force, square);
+      for (std::int64_t d = 0; d < dims; ++d) {
+        const float gap =
+            places[static_cast<std::size_t>(i * dims + d)] - places[static_cast<std::size_t>(j * dims + d)];
+        sums[is_pull ? 0 : 1][static_cast<std::size_t>(d)] += engine::clipped_move(slope * gap);
+      }
+    };
+    std::int64_t draws = 0;
+    const std::size_t first = static_cast<std::size_t>(engine::kLayoutSteps * i + 2 * (step % engine::kLayoutParts));
+    for (std::size_t g = first; g < first + 2; ++g)
+      for (std::int64_t e = groups.begin[g]; e < groups.begin[g + 1]; ++e) {
+        if (!engine::is_due(groups.shares[static_cast<std::size_t>(e)], static_cast<float>(epoch))) continue;
+        see(groups.columns[static_cast<std::size_t>(e)], true);
+        if (static_cast<int>(g - first) == step / engine::kLayoutParts) draws += rules.negatives;
+      }
+    for (; draws > 0; --draws)
+      see(engine::place_by_chance(key.word[0], key.word[1], drawn++, static_cast<std::uint32_t>(n)), false);
+    for (std::size_t d = 0; d < static_cast<std::size_t>(dims); ++d)
+      moved[static_cast<std::size_t>(i * dims) + d] += rate * (0.0F + sums[0][d] + sums[1][d]);
+  }
+  return moved;
+}
+
+// Shape: rows places in cols dimensions, k draws for each edge. The same bits.
+void check_layout(engine::Device& device, Probe<double>& probe) {
+  engine::EmbeddingOps* const ops = engine::embedding_ops(device);
+  if (!ops) return;
+  const auto [n, dims, k] = probe.shape();
+  const Groups groups(n);
+  const Table numbers = probe.numbers(n, dims, 3);   // with ties: places at one place
+  std::vector<float> expected(numbers.values.begin(), numbers.values.end());
+  const engine::LayoutRules rules{.force = {1.577F, 0.895F, 2.82F, 1.79F}, .negatives = k, .seed = 77};
+  const auto layout =
+      ops->lay_out({.begin = groups.begin, .columns = groups.columns, .shares = groups.shares}, rules, expected, dims);
+  const std::vector<float> rates{1.0F, 0.75F, 0.3F};
+  layout->advance(1, std::span(rates).first(2));
+  layout->advance(3, std::span(rates).last(1));
+  for (std::int64_t epoch = 1; epoch <= 3; ++epoch)
+    for (int step = 0; step < engine::kLayoutSteps; ++step)
+      expected = plain_step(groups, rules, epoch, step, rates[static_cast<std::size_t>(epoch - 1)], expected, dims);
+  EXPECT_EQ(layout->places() == expected, true) << "other bits";
+}
+
 using Check = void (*)(engine::Device&, Probe<double>&);
 
 Case case_of(const char* op, const Shape& shape, Check check) {
@@ -160,6 +244,9 @@ std::vector<Case> embedding_cases() {
   // One point, few, several blocks; more than one part of the sources.
   for (const Shape& shape : {Shape{2, 2, 0}, Shape{5, 3, 0}, Shape{70, 2, 0}, Shape{600, 2, 0}, Shape{270, 3, 0}})
     cases.push_back(case_of("descend", shape, &check_descent));
+  for (const Shape& shape :
+       {Shape{1, 2, 5}, Shape{40, 2, 0}, Shape{600, 2, 5}, Shape{300, 3, 2}, Shape{300, 1, 1}, Shape{270, 5, 3}})
+    cases.push_back(case_of("lay_out", shape, &check_layout));
   return cases;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/backend/layout_functors.h"
 
 namespace kedge::engine {
 
@@ -43,6 +44,31 @@ struct GraphView {
   std::int64_t n_rows() const { return static_cast<std::int64_t>(row_begin.size()) - 1; }
 };
 
+// The edges of n places by the step of an epoch that takes them (layout_functors.h): group g of place i is begin[4 i +
+// g]
+// .. begin[4 i + g + 1] - 1; a step takes two groups, and the first or the second of them sees places by chance.
+// Borrows.
+struct LayoutEdges {
+  std::span<const std::int64_t> begin;
+  std::span<const std::int32_t> columns;
+  std::span<const float> shares;   // of all epochs, in which the edge pulls
+};
+
+struct LayoutRules {
+  LayoutForce force;
+  std::int64_t negatives = 5;   // places by chance for each edge that pulls
+  std::uint64_t seed = 0;
+};
+
+// Places that move by the epochs of UMAP. A resource of one device.
+class PlaceLayout {
+ public:
+  virtual ~PlaceLayout() = default;
+  // The epochs `first`, `first` + 1, ..., one for each learning rate. Waits. Errors: kCancelled; those of the device.
+  virtual void advance(std::int64_t first, std::span<const float> rates) = 0;
+  virtual std::vector<float> places() const = 0;   // n x dims
+};
+
 // Of a device that has memory of its own.
 class EmbeddingOps {
  public:
@@ -55,6 +81,11 @@ class EmbeddingOps {
   // waits in advance() once, and oftener where iterations take long.
   virtual std::unique_ptr<PointDescent> descend(const GraphView& affinities, std::span<const double> points,
                                                 int dims) = 0;
+  // UMAP's layout of places (host, n x dims): in a step each place moves by all its edges and draws at once, and sees
+  // the others where they were before it, each sum in the order of its edges. The bits of the host
+  // (engine/estimators/manifold/umap_layout.h). Copies what it is given.
+  virtual std::unique_ptr<PlaceLayout> lay_out(const LayoutEdges& edges, const LayoutRules& rules,
+                                               std::span<const float> places, std::int64_t dims) = 0;
 };
 
 // A Device that moves places itself is one of these, too.

@@ -11,8 +11,7 @@ void add_manifold(Rows& rows) {
             {.host_part = "the widths of the neighbourhoods, and beyond 200,000 rows the descent"});
   add<SpectralEmbedding>(rows, SpectralEmbedding<float>::memory, {200, 0, 1600},
                          {.host_part = "the edges between neighbours"});
-  add<UMAP>(rows, UMAP<float>::memory, {200, 10, 1600},
-            {.host_part = "all but the search for neighbours and the first places"});
+  add<UMAP>(rows, UMAP<float>::memory, {200, 10, 1600}, {.host_part = "the graph of the rows, from their neighbours"});
 }
 
 }   // namespace kedge::engine

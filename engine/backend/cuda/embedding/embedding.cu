@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/backend/cuda/embedding/forces.cuh"
+#include "engine/backend/cuda/embedding/layout.h"
 #include "engine/backend/functors.h"
 #include "engine/core/array.h"
 #include "engine/core/stop.h"
@@ -101,6 +102,11 @@ class CudaEmbedding final : public EmbeddingOps {
                                         int dims) override {
     if (dims == 3) return std::make_unique<CudaDescent<3>>(runtime_, affinities, points);
     return std::make_unique<CudaDescent<2>>(runtime_, affinities, points);
+  }
+
+  std::unique_ptr<PlaceLayout> lay_out(const LayoutEdges& edges, const LayoutRules& rules,
+                                       std::span<const float> places, std::int64_t dims) override {
+    return make_cuda_layout(runtime_, edges, rules, places, dims);
   }
 
  private:

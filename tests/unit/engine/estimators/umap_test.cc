@@ -101,6 +101,25 @@ TEST_F(Places, AreTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(found[0], found[2]);
 }
 
+// From places given, since eigenvectors and means have other last bits on another device.
+TEST_F(Places, AreTheSameBitsOnADeviceThatMovesThemItself) {
+  for (const std::int64_t dims : {1, 2, 3, 5}) {
+    schema::ValueList init;
+    for (std::int64_t i = 0; i < data_.n_rows; ++i) {
+      schema::ValueList place;
+      for (std::int64_t d = 0; d < dims; ++d) place.push_back(data_.X[static_cast<std::size_t>(i * data_.n_cols + d)]);
+      init.emplace_back(place);
+    }
+    const schema::ValueMap params{
+        {"random_state", 1}, {"n_epochs", 30}, {"n_components", dims}, {"init", init}, {"repulsion_strength", 1.5}};
+    Device& gpu = testing::device_named("emulated");
+    const testing::Loaded<double> there(gpu, data_);
+    UMAP<double> made(params);
+    made.fit({.device = gpu}, there.all(), Target{});
+    EXPECT_EQ(embedding_of(made), embedding_of(fitted(params))) << dims;
+  }
+}
+
 TEST_F(Places, StayWhereTheyAreWhenFittedRowsComeAgain) {
   const UMAP<double> made = fitted({{"random_state", 1}, {"n_epochs", 60}});
   EXPECT_EQ(host_values(ctx_, made.transform(ctx_, loaded_.all())), embedding_of(made));
