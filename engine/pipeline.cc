@@ -145,7 +145,8 @@ struct Pipeline::Impl {
   template <class T>
   void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
                const std::shared_ptr<const TaskTarget>& shared_target, Stopwatch& watch,
-               std::shared_ptr<Table<T>> table, const Warm& warm, RunFiles* files, schema::Result& result) const {
+               std::shared_ptr<Table<T>> table, const MemoryPlan& plan, const Warm& warm, RunFiles* files,
+               schema::Result& result) const {
     const TaskTarget& target = *shared_target;
     tell_host_parts(ctx);
     if (!table) {
@@ -153,7 +154,7 @@ struct Pipeline::Impl {
       warm.tables->add(warm.data, selection, table);
     }
     warm.tables->keep_target(job.spec.select, shared_target);
-    TaskInput<T> input{job, std::move(table), target};
+    TaskInput<T> input{.job = job, .table = std::move(table), .target = target, .fit_bytes = plan.peak_bytes};
     if (files && !files->model_file.empty()) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
         keep_model<T>(ctx, selection, data, columns, target, steps, chain, {.table = input.table}, *files);
@@ -200,7 +201,7 @@ struct Pipeline::Impl {
     require_memory(ctx, plan);
     const MemoryMeasure measure(ctx, plan);
     within_memory(ctx, plan, [&] {
-      compute<T>(ctx, data, columns, selection, shared_target, watch, std::move(table), warm, files, result);
+      compute<T>(ctx, data, columns, selection, shared_target, watch, std::move(table), plan, warm, files, result);
     });
     warm.tables->shrink(warm.tables->size());   // what the run made of its table counts
     result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,

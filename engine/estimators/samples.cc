@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/lane.h"
 #include "engine/core/require.h"
 #include "engine/estimators/sparse_rows.h"
 
@@ -39,7 +40,7 @@ void require_finite(const Context& ctx, std::string_view owner, const Samples<T>
   Table<T>& table = *X.table;
   if (table.is_finite && *table.is_finite) return;
   const std::optional<Nonfinite> found = first_nonfinite(ctx, table);
-  table.is_finite = !found;
+  if (!table.is_finite) table.is_finite = !found;   // known already it may be read by another lane
   if (!found) return;
   const Cell* const cell = &found->cell;
   const double value = found->value;
@@ -89,9 +90,13 @@ template <class T>
 Samples<T> column_part(const Context& ctx, const Samples<T>& X, const std::vector<std::int64_t>& columns) {
   if (is_everything(columns, X.n_cols())) return X;
   std::vector<ColumnPart<T>>& parts = X.table->parts;
-  auto found = std::find_if(parts.begin(), parts.end(), [&](const ColumnPart<T>& part) { return part.columns == columns; });
-  if (found == parts.end()) found = parts.insert(parts.end(), {columns, copied_columns(ctx, *X.table, columns)});
-  Samples<T> part{.table = found->table, .rows = X.rows, .shift = {}, .scale = {}};
+  const auto found =
+      std::find_if(parts.begin(), parts.end(), [&](const ColumnPart<T>& part) { return part.columns == columns; });
+  const auto table = found == parts.end() ? copied_columns(ctx, *X.table, columns) : found->table;
+  // Others of the table's parts are dropped by the fit that asked for them, and so a lane keeps none where another
+  // lane sees it.
+  if (found == parts.end() && !in_lane()) parts.push_back({columns, table});
+  Samples<T> part{.table = table, .rows = X.rows, .shift = {}, .scale = {}};
   for (std::size_t c = 0; X.is_affine() && c < columns.size(); ++c) {
     part.shift.push_back(X.shift[static_cast<std::size_t>(columns[c])]);
     part.scale.push_back(X.scale[static_cast<std::size_t>(columns[c])]);
@@ -101,7 +106,9 @@ Samples<T> column_part(const Context& ctx, const Samples<T>& X, const std::vecto
 
 template <class T>
 const BinnedTable& binned_table(const Context& ctx, Table<T>& table) {
-  if (!table.binned) table.binned = std::make_unique<BinnedTable>(ctx.device.trees().bin(std::as_const(table.X).view()));
+  make_once(
+      &table, ctx.memory(), [&] { return table.binned != nullptr; },
+      [&] { table.binned = std::make_unique<BinnedTable>(ctx.device.trees().bin(std::as_const(table.X).view())); });
   return *table.binned;
 }
 
@@ -187,13 +194,15 @@ Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T
           "{} takes no sparse data, and {} rows x {} columns are more than the {} values that are made dense for it; reduce the columns "
           "first (TruncatedSVD, SelectKBest)",
           owner, n, d, kMostDenseCells);
-  if (!table.dense) {
-    table.dense = std::make_shared<Table<T>>();
-    table.dense->X = Matrix<T>(ctx.memory(), n, d);
-    ctx.ops<T>().sparse->to_dense(std::as_const(*table.sparse).view(), {}, {}, {}, table.dense->X.view());
-    table.dense->features = table.features;
-    table.dense->is_finite = table.is_finite;
-  }
+  const auto make_dense = [&] {
+    auto dense = std::make_shared<Table<T>>();
+    dense->X = Matrix<T>(ctx.memory(), n, d);
+    ctx.ops<T>().sparse->to_dense(std::as_const(*table.sparse).view(), {}, {}, {}, dense->X.view());
+    dense->features = table.features;
+    dense->is_finite = table.is_finite;
+    table.dense = std::move(dense);
+  };
+  make_once(&table, ctx.memory(), [&] { return table.dense != nullptr; }, make_dense);
   Samples<T> dense = X;
   dense.table = table.dense;
   return dense;
@@ -262,7 +271,11 @@ Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
 
 template <class T>
 Ranges table_ranges(const Context& ctx, const Samples<T>& X) {
-  if (!X.table->ranges) X.table->ranges = column_ranges(ctx, Samples<T>{.table = X.table, .rows = {}, .shift = {}, .scale = {}});
+  make_once(
+      X.table.get(), ctx.memory(), [&] { return X.table->ranges.has_value(); },
+      [&] {
+        X.table->ranges = column_ranges(ctx, Samples<T>{.table = X.table, .rows = {}, .shift = {}, .scale = {}});
+      });
   Ranges ranges = *X.table->ranges;
   map_ranges(X, ranges);
   return ranges;

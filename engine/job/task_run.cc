@@ -362,7 +362,7 @@ void require_two_classes(const CheckedJob& job, const TaskTarget& target) {
 template <class T>
 void run_task(const Context& ctx, const TaskInput<T>& input, schema::Result& result) {
   require_two_classes(input.job, input.target);
-  const TaskData<T> data(input.table, input.target);
+  const TaskData<T> data(input.table, input.target, input.fit_bytes);
   const auto run_it = [&](const auto& task) {   // tasks with a stored model fit nothing and do not come here
     if constexpr (requires { run(ctx, task, input, data, result); }) run(ctx, task, input, data, result);
   };

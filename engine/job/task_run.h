@@ -1,6 +1,7 @@
 // One task on loaded data, in float32 or float64.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -17,6 +18,7 @@ struct TaskInput {
   const CheckedJob& job;
   std::shared_ptr<Table<T>> table;
   const TaskTarget& target;
+  std::int64_t fit_bytes = 0;   // of device memory, the most that one fit may take
   // Gets what was fitted on all rows: by a fit, or by the refit of a search. May be empty.
   std::function<void(const std::vector<schema::Step>&, Chain<T>&)> fitted = {};
 };

@@ -5,6 +5,7 @@
 
 #include "engine/backend/factorisation_failed.h"
 #include "engine/comm/ranks.h"
+#include "engine/core/lane.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
@@ -191,6 +192,22 @@ void Chain<T>::announce(WorkCache& plan, std::string content) const {
   }
 }
 
+namespace {
+
+// Another lane may be making them.
+template <class T>
+bool has_bins(const Context& ctx, const Table<T>& table) {
+  bool has = false;
+  const auto look = [&] {
+    has = table.binned != nullptr;
+    return true;
+  };
+  make_once(&table, ctx.memory(), look, [] {});
+  return has;
+}
+
+}   // namespace
+
 template <class T>
 void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   FitTarget target(y);
@@ -201,7 +218,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
     current = readable(ctx, current, i);
     require_magnitudes(ctx, steps_[i].name, *steps_[i].estimator, current, target.weighted());
     steps_[i].n_features = current.n_cols();
-    if (steps_[i].estimator->reads_bins() && !current.table->binned) {
+    if (steps_[i].estimator->reads_bins() && !has_bins(ctx, *current.table)) {
       Stopwatch watch(ctx);
       binned_table(ctx, *current.table);
       timings_.prepare += watch.lap();

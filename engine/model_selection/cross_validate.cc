@@ -1,10 +1,11 @@
-// Runs the folds one after the other; the device is busy with one fold at a time, and the folds share the table on it.
+// Runs the folds one after the other, or on the lanes of the device; the folds share the table on it.
 #include "engine/model_selection/cross_validate.h"
 
 #include <cmath>
 
 #include "engine/comm/ranks.h"
 #include "engine/model_selection/dealt_scores.h"
+#include "engine/model_selection/lanes.h"
 
 namespace kedge::engine {
 namespace {
@@ -75,8 +76,26 @@ struct FoldsDone {
   }
 };
 
+// One fold of a rank or a lane: what ScoreFold finds, kept for the thread of the job.
+template <class ScoreFold>
+void write_fold(DealtWriter& out, std::int64_t k, const ScoredRows* rows, const ScoreFold& score_fold) {
+  DealtScore score;
+  if (rows)
+    score.rows = {
+        .wants_labels = rows->wants_labels, .wants_scores = rows->wants_scores, .wants_outputs = rows->wants_outputs};
+  score.scores = score_fold(out.context(), k, rows ? &score.rows : nullptr);
+  out.add(score);
+}
+
+void take_folds(const Context& ctx, std::span<const std::byte> share, ScoredRows* rows, FoldsDone& done) {
+  for (const DealtScore& score : dealt_scores(ctx, share)) {
+    done.add(ctx, score.scores);
+    if (rows) append_rows(score.rows, *rows);
+  }
+}
+
 // Every rank does its folds and gets the scores of all, in their order.
-template <class T, class ScoreFold>
+template <class ScoreFold>
 void score_on_ranks(const Context& ctx, Ranks& ranks, const std::vector<schema::Step>& steps,
                     const std::vector<Split>& splits, ScoredRows* rows, const ScoreFold& score_fold, FoldsDone& done) {
   std::vector<double> costs;
@@ -86,23 +105,21 @@ void score_on_ranks(const Context& ctx, Ranks& ranks, const std::vector<schema::
   const PartedBytes shares = ranks.share([&] {
     const RanksScope alone(nullptr);
     DealtWriter out(ctx);
-    for (std::int64_t k = bounds[r]; k < bounds[r + 1]; ++k) {
-      DealtScore score;
-      if (rows)
-        score.rows = {.wants_labels = rows->wants_labels,
-                      .wants_scores = rows->wants_scores,
-                      .wants_outputs = rows->wants_outputs};
-      score.scores = score_fold(out.context(), k, rows ? &score.rows : nullptr);
-      out.add(score);
-    }
+    for (std::int64_t k = bounds[r]; k < bounds[r + 1]; ++k) write_fold(out, k, rows, score_fold);
     return out.take();
   });
-  for (int from = 0; from < shares.size(); ++from) {
-    for (const DealtScore& score : dealt_scores(ctx, shares.part(from))) {
-      done.add(ctx, score.scores);
-      if (rows) append_rows(score.rows, *rows);
-    }
-  }
+  for (int from = 0; from < shares.size(); ++from) take_folds(ctx, shares.part(from), rows, done);
+}
+
+template <class ScoreFold>
+void score_on_lanes(const Context& ctx, int n_lanes, ScoredRows* rows, const ScoreFold& score_fold, FoldsDone& done) {
+  const auto make = [&](const Context& of_lane, std::int64_t k) {
+    DealtWriter out(of_lane);
+    write_fold(out, k, rows, score_fold);
+    return out.take();
+  };
+  const auto take = [&](std::int64_t, std::span<const std::byte> made) { take_folds(ctx, made, rows, done); };
+  deal_to_lanes(ctx, n_lanes, {.n = done.n_folds, .make = make, .take = take});
 }
 
 }   // namespace
@@ -124,7 +141,9 @@ CrossValidation cross_validate(const Context& ctx, const std::vector<schema::Ste
                          return_train_score, fold_rows);
   };
   if (Ranks* const ranks = ranks_of_job()) {
-    score_on_ranks<T>(ctx, *ranks, steps, splits, rows, score_fold, done);
+    score_on_ranks(ctx, *ranks, steps, splits, rows, score_fold, done);
+  } else if (const int n_lanes = data.lanes(ctx, n_folds); n_lanes > 1) {
+    score_on_lanes(ctx, n_lanes, rows, score_fold, done);
   } else {
     for (std::int64_t k = 0; k < n_folds; ++k) done.add(ctx, score_fold(ctx, k, rows));
   }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "engine/core/legacy_random.h"
 #include "engine/core/stop.h"
 #include "engine/model_selection/dealt_scores.h"
+#include "engine/model_selection/lanes.h"
 #include "engine/model_selection/split_checks.h"
 
 namespace kedge::engine {
@@ -310,6 +312,42 @@ void score_on_ranks(const Context& ctx, Ranks& ranks, RoundRun<T>& run, RoundSco
     for (DealtScore& score : dealt_scores(ctx, shares.part(r))) scores.add(ctx, at++ % run.all.size, std::move(score));
 }
 
+// Each lane scores all candidates on a fold, which share its work, and takes the next fold.
+template <class T>
+void score_on_lanes(const Context& ctx, int n_lanes, const RoundRun<T>& run, RoundScores& scores) {
+  const std::size_t n_folds = run.splits.size();
+  const auto total = static_cast<std::int64_t>(run.all.size * n_folds);
+  std::vector<std::map<std::string, std::int64_t>> made(n_folds);
+  std::vector<std::atomic<std::int64_t>> n_done(n_folds);   // fits of each fold
+  std::int64_t told = 0;
+  LaneWork work{.n = static_cast<std::int64_t>(n_folds)};
+  work.make = [&](const Context& of_lane, std::int64_t fold) {
+    const auto k = static_cast<std::size_t>(fold);
+    made[k].clear(), n_done[k] = 0;
+    RoundRun<T> of_fold{
+        .all = run.all, .data = run.data, .splits = run.splits, .setup = run.setup, .parts = {}, .made = made[k]};
+    DealtWriter out(of_lane);
+    of_fold.score_fold(out.context(), k, 0, run.all.size, [&](std::size_t, const DealtScore& score) {
+      out.add(score);
+      ++n_done[k];
+    });
+    return out.take();
+  };
+  work.tell = [&] {
+    std::int64_t done = 0;
+    for (const auto& of_fold : n_done) done += of_fold;
+    if (done <= told) return;
+    told = done;
+    ctx.progress("candidate", run.setup.fits_before + done, std::max(total, run.setup.fits_total), "fits");
+  };
+  work.take = [&](std::int64_t fold, std::span<const std::byte> bytes) {
+    std::size_t candidate = 0;
+    for (DealtScore& score : dealt_scores(ctx, bytes)) scores.add(ctx, candidate++, std::move(score));
+    for (const auto& [kind, count] : made[static_cast<std::size_t>(fold)]) run.made[kind] += count;
+  };
+  deal_to_lanes(ctx, n_lanes, work);
+}
+
 }   // namespace
 
 template <class T>
@@ -328,6 +366,8 @@ Round score_candidates(const Context& ctx, Contenders contenders, const TaskData
                   .made = round.made};
   if (Ranks* const ranks = ranks_of_job()) {
     score_on_ranks(ctx, *ranks, run, scores);
+  } else if (const int n_lanes = data.lanes(ctx, static_cast<std::int64_t>(splits.size())); n_lanes > 1) {
+    score_on_lanes(ctx, n_lanes, run, scores);
   } else {
     run.score_span(ctx, 0, all.size * splits.size(), [&](std::size_t i, DealtScore score) {
       scores.add(ctx, i, std::move(score));

@@ -5,8 +5,18 @@
 
 namespace kedge::engine {
 template <class T>
-TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target)
-    : table_(std::move(table)), target_(target) {}
+TaskData<T>::TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target, std::int64_t fit_bytes)
+    : table_(std::move(table)), target_(target), fit_bytes_(fit_bytes) {}
+
+template <class T>
+int TaskData<T>::lanes(const Context& ctx, std::int64_t pieces) const {
+  const std::int64_t table_bytes = table_->sparse
+                                       ? table_->sparse->n_entries() * static_cast<std::int64_t>(sizeof(T) + 4)
+                                       : table_->X.rows() * table_->X.cols() * static_cast<std::int64_t>(sizeof(T));
+  const int lanes = lanes_for(ctx, {.pieces = pieces, .table_bytes = table_bytes, .fit_bytes = fit_bytes_});
+  if (lanes > 1 && !table_->is_finite) table_->is_finite = !first_nonfinite(ctx, *table_);   // which lanes then read
+  return lanes;
+}
 
 template <class T>
 Samples<T> TaskData<T>::rows(const Context& ctx, const std::vector<std::int32_t>& rows) const {

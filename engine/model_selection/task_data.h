@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/estimators/estimator.h"
+#include "engine/model_selection/lanes.h"
 #include "engine/model_selection/splitters.h"
 
 namespace kedge::engine {
@@ -21,7 +22,8 @@ struct TaskTarget : Target {
 template <class T>
 class TaskData {
  public:
-  TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target);
+  // fit_bytes: see LaneLoad.
+  TaskData(std::shared_ptr<Table<T>> table, const TaskTarget& target, std::int64_t fit_bytes = 0);
   std::int64_t n_rows() const { return table_->X.rows(); }
   const TaskTarget& target() const { return target_; }
 
@@ -31,9 +33,13 @@ class TaskData {
   Samples<T> rows(const Context& ctx, const std::vector<std::int32_t>& rows) const;
   Target targets(const std::vector<std::int32_t>& rows) const;
 
+  // In how many lanes so many fits on rows of the table are done: see lanes_for(). The table is then ready for lanes.
+  int lanes(const Context& ctx, std::int64_t pieces) const;
+
  private:
   std::shared_ptr<Table<T>> table_;
   const TaskTarget& target_;
+  std::int64_t fit_bytes_;
 };
 
 // Both parts of one split. Borrows the data.

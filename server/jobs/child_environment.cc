@@ -12,8 +12,9 @@ namespace kedge::server {
 std::vector<std::string> clean_environment() {
   constexpr std::array<std::string_view, 6> kNames{
       "PATH=", "HOME=", "LANG=", "TZ=", "LD_LIBRARY_PATH=", "KEDGE_CONTROL="};
-  constexpr std::array<std::string_view, 11> kFamilies{
-      "LC_", "OMP_", "GOMP_", "OPENBLAS_", "CUDA_", "NVIDIA_", "ASAN_", "UBSAN_", "TSAN_", "KEDGE_FAIL", "KEDGE_FAKE_"};
+  constexpr std::array<std::string_view, 12> kFamilies{"LC_",   "OMP_",       "GOMP_",       "OPENBLAS_",
+                                                       "CUDA_", "NVIDIA_",    "ASAN_",       "UBSAN_",
+                                                       "TSAN_", "KEDGE_FAIL", "KEDGE_FAKE_", "KEDGE_GPU_"};
   std::vector<std::string> kept;
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);

@@ -3,12 +3,13 @@
 
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/embedding/embedding.h"
+#include "engine/backend/lanes.h"
 #include "engine/backend/trees_factory.h"
 
 namespace kedge::engine {
 namespace {
 
-class CudaDevice final : public Device, public EmbeddingDevice {
+class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLanes {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
       : runtime_(options),
@@ -25,6 +26,15 @@ class CudaDevice final : public Device, public EmbeddingDevice {
   Backend<double>& f64() override { return f64_; }
   TreeOps& trees() override { return *trees_; }
   EmbeddingOps& embedding() override { return *embedding_; }
+
+  int usual_lanes() const override { return runtime_.usual_lanes(); }
+  Device& lane(int i) override {
+    while (lanes_.size() <= static_cast<std::size_t>(i))
+      lanes_.push_back(std::make_unique<CudaDevice>(CudaRuntime::Options{.beside = &runtime_}));
+    return *lanes_[static_cast<std::size_t>(i)];
+  }
+  void begin_lane(int i) override { lanes_[static_cast<std::size_t>(i)]->runtime_.begin_work(); }
+  void end_lane(int i) noexcept override { lanes_[static_cast<std::size_t>(i)]->runtime_.end_work(); }
 
  private:
   template <class T>
@@ -54,6 +64,7 @@ class CudaDevice final : public Device, public EmbeddingDevice {
   Backend<double> f64_;
   std::unique_ptr<TreeOps> trees_;
   std::unique_ptr<EmbeddingOps> embedding_;
+  std::vector<std::unique_ptr<CudaDevice>> lanes_;
 };
 
 }  // namespace

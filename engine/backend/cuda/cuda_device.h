@@ -8,7 +8,8 @@
 
 namespace kedge::engine {
 
-// Errors: kDeviceUnavailable. To be used from the thread that made it: CUDA's current device belongs to a thread.
+// Errors: kDeviceUnavailable. To be used from the thread that made it: CUDA's current device belongs to a thread. Its
+// lanes (engine/backend/lanes.h) are used from others.
 std::unique_ptr<Device> make_cuda_device(const CudaRuntime::Options& options);
 
 }  // namespace kedge::engine

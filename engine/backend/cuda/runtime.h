@@ -1,5 +1,5 @@
-// What the host side of every kernel file needs of a GPU: its memory, its one stream, its size. Two bodies: native/runtime.cc
-// on the CUDA runtime, and emulated/runtime.cc on the fiber emulator.
+// What the host side of every kernel file needs of a GPU: its memory, one stream, its size. Two bodies:
+// native/runtime.cc on the CUDA runtime, and emulated/runtime.cc on the fiber emulator.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ class CudaRuntime final : public Memory, public GpuMemory {
     int index = 0;             // which GPU
     std::uint64_t seed = 1;    // emulated only: the order in which blocks and threads run
     const emulated::GpuModel* model = nullptr;   // emulated only: whose limits hold (gpu_models.h); null: usual_model()
+    CudaRuntime* beside = nullptr;   // another stream on the GPU and the memory of this one, which outlives it; then
+                                     // nothing else of these counts
   };
 
   explicit CudaRuntime(const Options& options);   // Errors: kDeviceUnavailable
@@ -39,6 +41,13 @@ class CudaRuntime final : public Memory, public GpuMemory {
   void trim() override;
   std::size_t upload_bytes() const override;
   void upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) override;
+
+  // Whether it was made beside another. Of such a one: a thread begins to use it, and ends when all has been done. What
+  // it has allocated and is freed before or after is freed behind the work of the other one, which may read it by then.
+  bool is_beside() const;
+  void begin_work();
+  void end_work() noexcept;
+  int usual_lanes() const;   // streams that small fits keep the GPU busy with; emulated: 1
 
   const DeviceInfo& info() const;
   int multiprocessors() const;

@@ -88,7 +88,10 @@ struct Stack {
   }
 };
 
-Emulator::Emulator(std::uint64_t seed, const GpuModel& model) : check(model), random_(seed) {}
+Emulator::Emulator(std::uint64_t seed, const GpuModel& model)
+    : gpu_memory(std::make_shared<DeviceMemory>()), memory(*gpu_memory), check(model), random_(seed) {}
+Emulator::Emulator(std::uint64_t seed, Emulator& beside)
+    : gpu_memory(beside.gpu_memory), memory(*gpu_memory), check(beside.check.model()), random_(seed) {}
 Emulator::~Emulator() = default;
 
 void Emulator::launch(const Launch& launch, const std::function<void()>& body) {

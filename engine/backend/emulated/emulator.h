@@ -43,11 +43,13 @@ struct Fiber {
   std::unique_ptr<Stack> stack;
 };
 
-// One emulated GPU's execution engine. Errors (schema::Error{kInternal} from launch): a barrier or warp operation that
-// not all threads it names reach, a shuffle from a lane that takes no part, a launch that the GPU of the model refuses.
+// One stream's execution engine on an emulated GPU. Errors (schema::Error{kInternal} from launch): a barrier or warp
+// operation that not all threads it names reach, a shuffle from a lane that takes no part, a launch that the GPU of the
+// model refuses.
 class Emulator {
  public:
   Emulator(std::uint64_t seed, const GpuModel& model);
+  Emulator(std::uint64_t seed, Emulator& beside);   // another stream on that one's GPU and memory
   ~Emulator();
 
   void launch(const Launch& launch, const std::function<void()>& body);
@@ -57,7 +59,8 @@ class Emulator {
   const Fiber& fiber() const { return *current_; }
   dim3 block_index, block_size, grid_size;
   void* dynamic_shared = nullptr;
-  DeviceMemory memory;
+  const std::shared_ptr<DeviceMemory> gpu_memory;   // of all streams on the GPU
+  DeviceMemory& memory;
   LaunchCheck check;
   std::function<void(const char* kernel)> before_launch;   // may throw, for tests of faults; may be empty
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -122,7 +123,9 @@ std::string short_kernel_name(std::string name) {
 }
 
 const KernelSymbols& symbols_of(const void* kernel) {
+  static std::mutex guard;
   static std::unordered_map<const void*, KernelSymbols> known;
+  const std::lock_guard lock(guard);
   const auto [found, is_new] = known.try_emplace(kernel);
   if (!is_new) return found->second;
   const ObjectSymbols& object = object_of(kernel);

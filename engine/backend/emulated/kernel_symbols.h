@@ -20,7 +20,7 @@ struct KernelSymbols {
 };
 
 // Reads the program or shared library that holds the kernel, once for each kernel. Empty where its symbols are
-// stripped. Not safe to call from several threads at once.
+// stripped. Thread safe.
 const KernelSymbols& symbols_of(const void* kernel);
 
 // "void kedge::engine::(anonymous namespace)::f<kedge::engine::K>(int)" is "f<K>".

@@ -1,6 +1,7 @@
 // CudaRuntime on the emulator: copies open its memory, and those to the host are counted.
 #include "engine/backend/cuda/runtime.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,6 +18,11 @@ void see(emulated::Copy kind, std::size_t bytes) {
 
 void see_wait() {
   if (emulated::observer) emulated::observer->waited();
+}
+
+// Streams of one GPU count together.
+void count(std::int64_t& counter, std::size_t more) {
+  std::atomic_ref(counter) += static_cast<std::int64_t>(more);
 }
 
 // As late as a GPU may be: see DeviceMemory::copy_late().
@@ -46,12 +52,17 @@ struct CudaRuntime::Impl {
   emulated::Emulator emulator;
   LateCopies copies{emulator.memory};
   UploadRing ring{copies};
+  const bool is_beside = false;
+  std::uint64_t streams = 1;   // on this GPU, for the next one's seed
   Impl(std::uint64_t seed, const emulated::GpuModel& model) : emulator(seed, model) { info.name = model.name; }
+  explicit Impl(Impl& beside) : info(beside.info), emulator(++beside.streams, beside.emulator), is_beside(true) {}
 };
 
 CudaRuntime::CudaRuntime(const Options& options)
-    : impl_(std::make_unique<Impl>(options.seed, options.model ? *options.model : emulated::usual_model())) {
-  impl_->info.index = options.index;
+    : impl_(options.beside
+                ? std::make_unique<Impl>(*options.beside->impl_)
+                : std::make_unique<Impl>(options.seed, options.model ? *options.model : emulated::usual_model())) {
+  if (!options.beside) impl_->info.index = options.index;
 }
 CudaRuntime::~CudaRuntime() = default;
 
@@ -64,14 +75,14 @@ void CudaRuntime::deallocate(void* p) noexcept {
 }
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
   impl_->ring.upload(device, host, bytes);
-  impl_->emulator.memory.bytes_to_device += static_cast<std::int64_t>(bytes);
+  count(impl_->emulator.memory.bytes_to_device, bytes);
   see(emulated::Copy::kToDevice, bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memcpy(host, device, bytes);
-  ++impl_->emulator.memory.syncs;
-  impl_->emulator.memory.bytes_to_host += static_cast<std::int64_t>(bytes);
+  count(impl_->emulator.memory.syncs, 1);
+  count(impl_->emulator.memory.bytes_to_host, bytes);
   see(emulated::Copy::kToHost, bytes);
 }
 void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
@@ -86,7 +97,7 @@ void CudaRuntime::zero(void* p, std::size_t bytes) {
 }
 void CudaRuntime::synchronize() {
   const emulated::DeviceAccess access(impl_->emulator.memory);
-  ++impl_->emulator.memory.syncs;
+  count(impl_->emulator.memory.syncs, 1);
   see_wait();
 }
 
@@ -100,8 +111,19 @@ std::size_t CudaRuntime::upload_bytes() const {
 }
 void CudaRuntime::upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) {
   impl_->ring.upload(device, bytes, write);
-  impl_->emulator.memory.bytes_to_device += static_cast<std::int64_t>(bytes);
+  count(impl_->emulator.memory.bytes_to_device, bytes);
   see(emulated::Copy::kToDevice, bytes);
+}
+
+bool CudaRuntime::is_beside() const {
+  return impl_->is_beside;
+}
+void CudaRuntime::begin_work() {}
+void CudaRuntime::end_work() noexcept {
+  synchronize();
+}
+int CudaRuntime::usual_lanes() const {
+  return 1;
 }
 
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }

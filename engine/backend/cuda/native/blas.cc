@@ -38,7 +38,7 @@ template <class T>
 void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
   const auto flag = [](bool t) { return t ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const std::int64_t k = transpose_a ? A.rows : A.cols;
-  KEDGE_CHECK(call_gemm(impl_->blas, flag(transpose_b), flag(transpose_a), as_int(C.cols), as_int(C.rows), as_int(k),
+  KEDGE_CHECK(call_gemm(impl_->blas(), flag(transpose_b), flag(transpose_a), as_int(C.cols), as_int(C.rows), as_int(k),
                         &alpha, raw(B), as_int(B.stride), raw(A), as_int(A.stride), &beta, raw(C), as_int(C.stride)));
 }
 
@@ -48,7 +48,7 @@ void DeviceLibraries::gemm_pieces(bool transpose_a, bool transpose_b, MatrixView
   const auto flag = [](bool t) { return t ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const std::int64_t m = transpose_a ? A.cols : A.rows, k = transpose_a ? A.rows : A.cols,
                      n = transpose_b ? B.rows : B.cols;
-  KEDGE_CHECK(call_pieces(impl_->blas, flag(transpose_b), flag(transpose_a), as_int(n), as_int(m), as_int(k), raw(B),
+  KEDGE_CHECK(call_pieces(impl_->blas(), flag(transpose_b), flag(transpose_a), as_int(n), as_int(m), as_int(k), raw(B),
                           as_int(B.stride), raw(A), as_int(A.stride), C, as_int(n),
                           {b_step, a_step, m * n, as_int(count)}));
 }

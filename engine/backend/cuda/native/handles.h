@@ -1,4 +1,4 @@
-// The library handles behind DeviceLibraries.
+// The library handles behind DeviceLibraries, of a lane made when they are first used: it may need none.
 #pragma once
 
 #include "engine/backend/cuda/libraries.h"
@@ -8,12 +8,20 @@ namespace kedge::engine {
 
 struct DeviceLibraries::Impl {
   CudaRuntime& runtime;
-  cublasHandle_t blas = nullptr;
-  cusolverDnHandle_t solver = nullptr;
-  cusolverDnParams_t params = nullptr;
 
-  explicit Impl(CudaRuntime& runtime);
+  explicit Impl(CudaRuntime& of);
   ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  cublasHandle_t blas();
+  cusolverDnHandle_t solver();
+  cusolverDnParams_t params();
+
+ private:
+  cublasHandle_t blas_ = nullptr;
+  cusolverDnHandle_t solver_ = nullptr;
+  cusolverDnParams_t params_ = nullptr;
 };
 
 }  // namespace kedge::engine

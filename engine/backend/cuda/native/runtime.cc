@@ -1,9 +1,10 @@
-// CudaRuntime on the CUDA runtime: one stream, the device's own memory pool, and uploads through pinned memory.
+// CudaRuntime on the CUDA runtime: a stream, the device's own memory pool, and uploads through pinned memory.
 #include "engine/backend/cuda/runtime.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <mutex>
 #include <unordered_map>
 
 #include "engine/backend/cuda/native/check.h"
@@ -21,9 +22,17 @@ std::string driver_version() {
 
 constexpr std::size_t kKeptBytes = std::size_t{256} << 20;   // between two jobs
 
+constexpr int kMultiprocessorsOfLane = 16, kMostLanes = 8;
+
 // Shared memory of a kernel, in bytes.
 struct SharedUse {
   std::size_t declared = 0, allowed = 0;   // statically; dynamically
+};
+
+// What is allowed to kernels holds for the whole device, and so for all streams on it.
+struct AllowedKernels {
+  std::mutex guard;
+  std::unordered_map<const void*, SharedUse> uses;
 };
 
 }  // namespace
@@ -33,7 +42,10 @@ struct CudaRuntime::Impl {
   int multiprocessors = 0;
   std::size_t max_shared = 0;
   unsigned max_grid_rows = 0;
-  std::unordered_map<const void*, SharedUse> shared;   // by kernel
+  std::shared_ptr<AllowedKernels> allowed = std::make_shared<AllowedKernels>();
+  Impl* beside = nullptr;    // whose GPU this is another stream of
+  bool is_at_work = false;   // of such a one
+  cudaEvent_t before_free = nullptr;
   cudaStream_t stream = nullptr;
   cudaMemPool_t pool = nullptr;
   StreamCopies copies{stream};
@@ -41,11 +53,27 @@ struct CudaRuntime::Impl {
   ~Impl() {
     if (!stream) return;
     cudaStreamSynchronize(stream);   // the ring's memory is read until then
+    if (before_free) cudaEventDestroy(before_free);
     cudaStreamDestroy(stream);
   }
 };
 
 CudaRuntime::CudaRuntime(const Options& options) : impl_(std::make_unique<Impl>()) {
+  if (options.beside) {
+    Impl& other = *options.beside->impl_;
+    impl_->info = other.info;
+    impl_->multiprocessors = other.multiprocessors, impl_->max_shared = other.max_shared;
+    impl_->max_grid_rows = other.max_grid_rows;
+    impl_->allowed = other.allowed, impl_->pool = other.pool, impl_->beside = &other;
+    KEDGE_CHECK(cudaSetDevice(other.info.index));
+    KEDGE_CHECK(cudaStreamCreateWithFlags(&impl_->stream, cudaStreamNonBlocking));
+    KEDGE_CHECK(cudaEventCreateWithFlags(&impl_->before_free, cudaEventDisableTiming));
+    // A block that another stream has freed is taken once that stream is done with it, and not before: streams that
+    // wait for each other would do their work one after the other.
+    int waits = 0;
+    KEDGE_CHECK(cudaMemPoolSetAttribute(impl_->pool, cudaMemPoolReuseAllowInternalDependencies, &waits));
+    return;
+  }
   KEDGE_CHECK(cudaSetDevice(options.index));
   cudaDeviceProp properties{};
   KEDGE_CHECK(cudaGetDeviceProperties(&properties, options.index));
@@ -83,7 +111,13 @@ void* CudaRuntime::allocate(std::size_t bytes) {
   return p;
 }
 void CudaRuntime::deallocate(void* p) noexcept {
-  if (p) static_cast<void>(cudaFreeAsync(p, impl_->stream));   // after an illegal access this fails, and the process is given up
+  if (!p) return;
+  if (impl_->beside && !impl_->is_at_work) {
+    cudaEventRecord(impl_->before_free, impl_->beside->stream);
+    cudaStreamWaitEvent(impl_->stream, impl_->before_free);
+  }
+  static_cast<void>(
+      cudaFreeAsync(p, impl_->stream));   // after an illegal access this fails, and the process is given up
 }
 
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
@@ -120,6 +154,21 @@ void CudaRuntime::upload(void* device, std::size_t bytes, const std::function<vo
   impl_->ring.upload(device, bytes, write);
 }
 
+bool CudaRuntime::is_beside() const {
+  return impl_->beside;
+}
+void CudaRuntime::begin_work() {
+  KEDGE_CHECK(cudaSetDevice(impl_->info.index));   // CUDA's current device belongs to a thread
+  impl_->is_at_work = true;
+}
+void CudaRuntime::end_work() noexcept {
+  static_cast<void>(cudaStreamSynchronize(impl_->stream));
+  impl_->is_at_work = false;
+}
+int CudaRuntime::usual_lanes() const {
+  return std::clamp(impl_->multiprocessors / kMultiprocessorsOfLane, 1, kMostLanes);
+}
+
 const DeviceInfo& CudaRuntime::info() const { return impl_->info; }
 int CudaRuntime::multiprocessors() const { return impl_->multiprocessors; }
 std::size_t CudaRuntime::max_shared_bytes() const { return impl_->max_shared; }
@@ -133,7 +182,8 @@ void CudaRuntime::check_launch(const char* kernel) const { check(cudaGetLastErro
 // What a kernel declares counts as well. A kernel is looked up once, and raised only when a launch asks for more than
 // those before.
 void CudaRuntime::allow_shared(const void* kernel, const char* name, std::size_t bytes) const {
-  const auto [found, is_new] = impl_->shared.try_emplace(kernel);
+  const std::lock_guard lock(impl_->allowed->guard);
+  const auto [found, is_new] = impl_->allowed->uses.try_emplace(kernel);
   SharedUse& use = found->second;
   if (is_new) {
     cudaFuncAttributes attributes{};

@@ -77,21 +77,40 @@ void gesvd(CudaRuntime& runtime, cusolverDnHandle_t solver, cusolverDnParams_t p
 
 }  // namespace
 
-DeviceLibraries::Impl::Impl(CudaRuntime& runtime) : runtime(runtime) {
-  const auto stream = static_cast<cudaStream_t>(runtime.stream());
-  KEDGE_CHECK(cublasCreate(&blas));
-  KEDGE_CHECK(cublasSetStream(blas, stream));
-  KEDGE_CHECK(cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH));   // no TF32, whatever the version's default
-  KEDGE_CHECK(cublasSetAtomicsMode(blas, CUBLAS_ATOMICS_NOT_ALLOWED));
-  KEDGE_CHECK(cusolverDnCreate(&solver));
-  KEDGE_CHECK(cusolverDnSetStream(solver, stream));
-  KEDGE_CHECK(cusolverDnCreateParams(&params));
+DeviceLibraries::Impl::Impl(CudaRuntime& of) : runtime(of) {
+  if (!of.is_beside()) blas(), solver(), params();   // no job is to wait for them
+}
+
+// One handle for one stream: cuBLAS then gives the same bits whatever other streams do.
+cublasHandle_t DeviceLibraries::Impl::blas() {
+  if (blas_) return blas_;
+  cublasHandle_t made = nullptr;
+  KEDGE_CHECK(cublasCreate(&made));
+  blas_ = made;
+  KEDGE_CHECK(cublasSetStream(blas_, static_cast<cudaStream_t>(runtime.stream())));
+  KEDGE_CHECK(cublasSetMathMode(blas_, CUBLAS_DEFAULT_MATH));   // no TF32, whatever the version's default
+  KEDGE_CHECK(cublasSetAtomicsMode(blas_, CUBLAS_ATOMICS_NOT_ALLOWED));
+  return blas_;
+}
+
+cusolverDnHandle_t DeviceLibraries::Impl::solver() {
+  if (solver_) return solver_;
+  cusolverDnHandle_t made = nullptr;
+  KEDGE_CHECK(cusolverDnCreate(&made));
+  solver_ = made;
+  KEDGE_CHECK(cusolverDnSetStream(solver_, static_cast<cudaStream_t>(runtime.stream())));
+  return solver_;
+}
+
+cusolverDnParams_t DeviceLibraries::Impl::params() {
+  if (!params_) KEDGE_CHECK(cusolverDnCreateParams(&params_));
+  return params_;
 }
 
 DeviceLibraries::Impl::~Impl() {   // at the process's end or after a poisoned context, when nothing can be done about a failure
-  if (params) static_cast<void>(cusolverDnDestroyParams(params));
-  if (solver) static_cast<void>(cusolverDnDestroy(solver));
-  if (blas) static_cast<void>(cublasDestroy(blas));
+  if (params_) static_cast<void>(cusolverDnDestroyParams(params_));
+  if (solver_) static_cast<void>(cusolverDnDestroy(solver_));
+  if (blas_) static_cast<void>(cublasDestroy(blas_));
 }
 
 DeviceLibraries::DeviceLibraries(CudaRuntime& runtime) : impl_(std::make_unique<Impl>(runtime)) {}
@@ -121,17 +140,17 @@ void eigh_leading(CudaRuntime& runtime, cusolverDnHandle_t solver, cusolverDnPar
 
 template <class T>
 void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
-  if (w.size < A.rows) return eigh_leading(impl_->runtime, impl_->solver, impl_->params, A, w);
+  if (w.size < A.rows) return eigh_leading(impl_->runtime, impl_->solver(), impl_->params(), A, w);
   Array<int> info(impl_->runtime, 1);
   std::size_t device_bytes = 0, host_bytes = 0;
   const auto vectors = CUSOLVER_EIG_MODE_VECTOR;
-  KEDGE_CHECK(cusolverDnXsyevd_bufferSize(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows,
+  KEDGE_CHECK(cusolverDnXsyevd_bufferSize(impl_->solver(), impl_->params(), vectors, CUBLAS_FILL_MODE_LOWER, A.rows,
                                           kType<T>, raw(A), A.rows, kType<T>, raw(w), kType<T>, &device_bytes,
                                           &host_bytes));
   Workspace work(impl_->runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXsyevd(impl_->solver, impl_->params, vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>, raw(A),
-                               A.rows, kType<T>, raw(w), kType<T>, raw(work.device), device_bytes, work.host.data(),
-                               host_bytes, raw(info)));
+  KEDGE_CHECK(cusolverDnXsyevd(impl_->solver(), impl_->params(), vectors, CUBLAS_FILL_MODE_LOWER, A.rows, kType<T>,
+                               raw(A), A.rows, kType<T>, raw(w), kType<T>, raw(work.device), device_bytes,
+                               work.host.data(), host_bytes, raw(info)));
   check_info(info, "syevd");
 }
 
@@ -140,16 +159,17 @@ template <class T>
 bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
   Array<int> info(impl_->runtime, 1);
   std::size_t device_bytes = 0, host_bytes = 0;
-  KEDGE_CHECK(cusolverDnXpotrf_bufferSize(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>,
+  KEDGE_CHECK(cusolverDnXpotrf_bufferSize(impl_->solver(), impl_->params(), CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>,
                                           raw(A), A.rows, kType<T>, &device_bytes, &host_bytes));
   Workspace work(impl_->runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXpotrf(impl_->solver, impl_->params, CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, raw(A), A.rows,
-                               kType<T>, raw(work.device), device_bytes, work.host.data(), host_bytes, raw(info)));
+  KEDGE_CHECK(cusolverDnXpotrf(impl_->solver(), impl_->params(), CUBLAS_FILL_MODE_UPPER, A.rows, kType<T>, raw(A),
+                               A.rows, kType<T>, raw(work.device), device_bytes, work.host.data(), host_bytes,
+                               raw(info)));
   const int failed = info.to_host()[0];
   if (failed < 0) check_info(info, "potrf");
   if (failed > 0) return false;
   for (const auto transposed : {CUBLAS_OP_N, CUBLAS_OP_T})
-    KEDGE_CHECK(call_trsm(impl_->blas, transposed, static_cast<int>(B.cols), static_cast<int>(B.rows), raw(A),
+    KEDGE_CHECK(call_trsm(impl_->blas(), transposed, static_cast<int>(B.cols), static_cast<int>(B.rows), raw(A),
                           static_cast<int>(A.rows), raw(B), static_cast<int>(B.stride)));
   return true;
 }
@@ -159,12 +179,12 @@ template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
   const std::int64_t m = A.rows, n = A.cols;
   CudaRuntime& runtime = impl_->runtime;
-  if (m < n) return gesvd(runtime, impl_->solver, impl_->params, n, m, raw(A), raw(Vt), raw(s), raw(U));
+  if (m < n) return gesvd(runtime, impl_->solver(), impl_->params(), n, m, raw(A), raw(Vt), raw(s), raw(U));
   Array<T> a(runtime, m * n), u(runtime, m * n), vt(runtime, n * n);
-  transpose(impl_->blas, raw(A), m, n, raw(a));
-  gesvd(runtime, impl_->solver, impl_->params, m, n, raw(a), raw(u), raw(s), raw(vt));
-  transpose(impl_->blas, raw(u), n, m, raw(U));   // column-major m x n lies as row-major n x m
-  transpose(impl_->blas, raw(vt), n, n, raw(Vt));
+  transpose(impl_->blas(), raw(A), m, n, raw(a));
+  gesvd(runtime, impl_->solver(), impl_->params(), m, n, raw(a), raw(u), raw(s), raw(vt));
+  transpose(impl_->blas(), raw(u), n, m, raw(U));   // column-major m x n lies as row-major n x m
+  transpose(impl_->blas(), raw(vt), n, n, raw(Vt));
 }
 
 template <class T>
@@ -173,21 +193,21 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
   CudaRuntime& runtime = impl_->runtime;
   Array<T> a(runtime, m * n), tau(runtime, n);
   Array<int> info(runtime, 1);
-  transpose(impl_->blas, raw(A), m, n, raw(a));
+  transpose(impl_->blas(), raw(A), m, n, raw(a));
   std::size_t device_bytes = 0, host_bytes = 0;
-  KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(), kType<T>,
-                                          &device_bytes, &host_bytes));
+  KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver(), impl_->params(), m, n, kType<T>, a.data(), m, kType<T>,
+                                          tau.data(), kType<T>, &device_bytes, &host_bytes));
   Workspace work(runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, a.data(), m, kType<T>, tau.data(),
+  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver(), impl_->params(), m, n, kType<T>, a.data(), m, kType<T>, tau.data(),
                                kType<T>, raw(work.device), device_bytes, work.host.data(), host_bytes, raw(info)));
   check_info(info, "geqrf");
   int size = 0;
-  KEDGE_CHECK(orgqr_size(impl_->solver, static_cast<int>(m), static_cast<int>(n), raw(a), raw(tau), &size));
+  KEDGE_CHECK(orgqr_size(impl_->solver(), static_cast<int>(m), static_cast<int>(n), raw(a), raw(tau), &size));
   Array<T> buffer(runtime, size);
-  KEDGE_CHECK(call_orgqr(impl_->solver, static_cast<int>(m), static_cast<int>(n), raw(a), raw(tau), raw(buffer), size,
+  KEDGE_CHECK(call_orgqr(impl_->solver(), static_cast<int>(m), static_cast<int>(n), raw(a), raw(tau), raw(buffer), size,
                          raw(info)));
   check_info(info, "orgqr");
-  transpose(impl_->blas, raw(a), n, m, raw(A));
+  transpose(impl_->blas(), raw(a), n, m, raw(A));
 }
 
 template <class T>
@@ -196,10 +216,10 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
   Array<T> tau(runtime, n);
   Array<int> info(runtime, 1);
   std::size_t device_bytes = 0, host_bytes = 0;
-  KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>, &device_bytes,
-                                          &host_bytes));
+  KEDGE_CHECK(cusolverDnXgeqrf_bufferSize(impl_->solver(), impl_->params(), m, n, kType<T>, A, m, kType<T>, tau.data(),
+                                          kType<T>, &device_bytes, &host_bytes));
   Workspace work(runtime, device_bytes, host_bytes);
-  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver, impl_->params, m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>,
+  KEDGE_CHECK(cusolverDnXgeqrf(impl_->solver(), impl_->params(), m, n, kType<T>, A, m, kType<T>, tau.data(), kType<T>,
                                work.device.data(), device_bytes, work.host.data(), host_bytes, raw(info)));
   check_info(info, "geqrf");
 }
