@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "engine/comm/ranks.h"
@@ -15,6 +18,7 @@
 #include "engine/job/refuse.h"
 #include "engine/job/split_check.h"
 #include "engine/job/task_parts.h"
+#include "engine/model_selection/lanes.h"
 
 namespace kedge::engine {
 namespace {
@@ -147,13 +151,61 @@ Context without_warnings(const Context& ctx) {
   return quiet;
 }
 
-// The mean scores of all permutations, one after the other. With ranks, each does the fits of its share.
+// The rows of each permutation, which are drawn one after the other. Any number of threads may take some.
+class DrawnRows {
+ public:
+  DrawnRows(const TaskTarget& target, std::int64_t n_rows, std::uint32_t seed)
+      : target_(target), n_rows_(n_rows), seed_(seed) {}
+
+  // Of permutation p. Those that are not taken in ascending order, up to a few, are drawn again.
+  std::vector<std::int64_t> take(std::int64_t p) {
+    const std::lock_guard lock(mutex_);
+    if (p < drawn_ && !ahead_.contains(p)) random_ = LegacyRandom(seed_), drawn_ = 0, ahead_.clear();
+    for (; drawn_ <= p; ++drawn_) ahead_[drawn_] = target_rows(target_, n_rows_, random_);
+    return std::move(ahead_.extract(p).mapped());
+  }
+
+ private:
+  const TaskTarget& target_;
+  const std::int64_t n_rows_;
+  const std::uint32_t seed_;
+  std::mutex mutex_;   // guards what follows
+  LegacyRandom random_{seed_};
+  std::int64_t drawn_ = 0;
+  std::map<std::int64_t, std::vector<std::int64_t>> ahead_;   // drawn and not taken
+};
+
+// The mean scores of all permutations, with several at a time in lanes of the device.
+template <class T>
+std::vector<double> scores_on_lanes(const Context& ctx, int n_lanes, const schema::PermutationTestScore& task,
+                                    const TaskInput<T>& input, std::int64_t n_rows, std::uint32_t seed) {
+  DrawnRows drawn(input.target, n_rows, seed);
+  std::vector<double> scores;
+  LaneWork work{.n = task.nPermutations};
+  work.make = [&](const Context& of_lane, std::int64_t p) {
+    ByteWriter out;
+    out.numbers(
+        mean_scores(without_warnings(of_lane), task.crossValidate, input, permuted(input.target, drawn.take(p))));
+    return out.take();
+  };
+  work.take = [&](std::int64_t p, std::span<const std::byte> made) {
+    const std::vector<double> means = ByteReader(made).numbers<double>();
+    scores.insert(scores.end(), means.begin(), means.end());
+    ctx.progress("permutation", p + 1, work.n, "permutations");
+  };
+  deal_to_lanes(ctx, n_lanes, work);
+  return scores;
+}
+
+// The mean scores of all permutations, in their order. With ranks, each does the fits of its share.
 template <class T>
 std::vector<double> permutation_scores(const Context& ctx, const schema::PermutationTestScore& task,
-                                       const TaskInput<T>& input, std::int64_t n_rows) {
+                                       const TaskInput<T>& input, const TaskData<T>& data) {
   const auto n = task.nPermutations;
+  const std::int64_t n_rows = data.n_rows();
+  const auto seed = static_cast<std::uint32_t>(task.randomState.value_or(static_cast<std::int64_t>(ctx.seed)));
   const auto score_share = [&](std::int64_t begin, std::int64_t end) {
-    LegacyRandom random(static_cast<std::uint32_t>(task.randomState.value_or(static_cast<std::int64_t>(ctx.seed))));
+    LegacyRandom random(seed);
     std::vector<double> scores;
     for (std::int64_t p = 0; p < end; ++p) {
       ctx.check_stop();
@@ -168,7 +220,10 @@ std::vector<double> permutation_scores(const Context& ctx, const schema::Permuta
   };
   ctx.progress("permutation", 0, n, "permutations");
   Ranks* const ranks = ranks_of_job();
-  if (!ranks) return score_share(0, n);
+  if (!ranks) {
+    const int n_lanes = data.lanes(ctx, n);
+    return n_lanes > 1 ? scores_on_lanes(ctx, n_lanes, task, input, n_rows, seed) : score_share(0, n);
+  }
   const std::vector<std::int64_t> bounds =
       consecutive_shares(std::vector<double>(static_cast<std::size_t>(n), 1.0), ranks->size());
   const PartedBytes shares = ranks->share([&] {
@@ -290,7 +345,7 @@ void permutation_test(const Context& ctx, const schema::PermutationTestScore& ta
   result.timings.prepare = cv.prepare;
   for (const schema::FoldTimings& fold : cv.folds) add_fold(fold, result.timings);
   result.timings.folds = std::move(cv.folds), result.scores = std::move(cv.scores);
-  const std::vector<double> means = permutation_scores(ctx, task, input, data.n_rows());
+  const std::vector<double> means = permutation_scores(ctx, task, input, data);
   ValueMap tests;
   for (std::size_t s = 0; s < job.scorers.size(); ++s) {
     const double score = result.scores[s].second.mean;

@@ -168,6 +168,9 @@ const std::vector<LaneJob> kJobs = {
          R"({"randomizedSearch": {"paramDistributions": {"var_smoothing": [1e-9, 1e-3, 0.1]}, "nIter": 2}})")},
     {"Halving", job(kIris, R"({"estimator": "RandomForestClassifier", "params": {"n_estimators": 2}})",
                     R"({"halvingGridSearch": {"paramGrid": {"max_depth": [1, 2, 3], "min_samples_leaf": [1, 5]}}})")},
+    {"PermutationTest",
+     job(kIris, R"({"estimator": "GaussianNB"})",
+         R"({"permutationTestScore": {"nPermutations": 7, "randomState": 1, "crossValidate": {"cv": 3}}})")},
     {"LearningCurve", job(kIris, R"({"estimator": "GaussianNB"})", R"({"learningCurve": {"trainSizes": [0.3, 1.0]}})")},
 };
 
