@@ -3,6 +3,7 @@
 
 #include "tests/parity/embedding_rows.h"
 #include "tests/parity/factor_rows.h"
+#include "tests/parity/merge_rows.h"
 #include "tests/parity/probe.h"
 
 namespace kedge::parity {
@@ -35,6 +36,7 @@ void append_all(std::vector<Case>& cases, const char* dtype) {
   append(cases, dtype, neighbour_rows<T>());
   append(cases, dtype, cluster_rows<T>());
   append(cases, dtype, index_rows<T>());
+  append(cases, dtype, merge_rows<T>());
   append(cases, dtype, category_rows<T>());
   append(cases, dtype, tree_rows<T>());
   append(cases, dtype, column_rows<T>());

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "engine/backend/host/side_by_side.h"
+#include "engine/backend/ops/ward_merges.h"
 #include "engine/backend/simd.h"
 #include "engine/estimators/cluster/point_lanes.h"
 #include "engine/estimators/cluster/spanning_tree.h"
@@ -198,6 +200,25 @@ std::vector<Merge> single_merges(const Context& ctx, const std::vector<double>& 
   return merges;
 }
 
+// Nothing where the device has no such operation, or where equal distances leave a choice that the chain makes.
+std::optional<std::vector<Merge>> ward_of_device(const Context& ctx, const std::vector<double>& rows, std::int64_t n,
+                                                 std::int64_t dims) {
+  WardOps* const ops = ward_ops(*ctx.ops<double>().distances);
+  if (!ops) return std::nullopt;
+  const Matrix<double> points(ctx.memory(), n, dims, rows);
+  const auto found = ops->ward_merges(points.view(), [&](std::int64_t merges) {
+    ctx.check_stop();
+    ctx.progress("merging clusters", merges, n - 1, "merges");
+  });
+  if (!found) return std::nullopt;
+  std::vector<Merge> merges;
+  merges.reserve(found->size());
+  for (const WardMerge& one : *found) merges.push_back({one.a, one.b, WardClusters::height(one.gap)});
+  std::ranges::sort(merges, {}, &Merge::height);
+  if (std::ranges::adjacent_find(merges, {}, &Merge::height) != merges.end()) return std::nullopt;
+  return merges;
+}
+
 }   // namespace
 
 std::vector<Merge> linkage_merges(const Context& ctx, Linkage linkage, const std::vector<double>& rows, std::int64_t n,
@@ -206,6 +227,7 @@ std::vector<Merge> linkage_merges(const Context& ctx, Linkage linkage, const std
   if (linkage == Linkage::kSingle) {
     merges = single_merges(ctx, rows, n, dims, distance, halves);
   } else if (linkage == Linkage::kWard) {
+    if (auto found = ward_of_device(ctx, rows, n, dims)) return *std::move(found);
     WardClusters clusters(rows, n, dims);
     merges = chain_merges(ctx, clusters);
   } else {

@@ -25,14 +25,16 @@ void add_cluster(Rows& rows) {
   add<DBSCAN>(rows, memory::density, {5, 0, 34},
               {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points",
                .dealt = DealtFit::kRowSums});
-  add<Birch>(rows, Birch<float>::memory, {3, 3, 60}, {.host_part = "the subclusters, and which of them are merged"});
+  add<Birch>(rows, Birch<float>::memory, {10, 3, 60}, {.host_part = "the subclusters, and which of them are merged"});
   add<OPTICS>(rows, OPTICS<float>::memory, {5, 0, 120}, {.host_part = "the order of the rows, and the clusters in it"});
-  add<HDBSCAN>(rows, HDBSCAN<float>::memory, {5, 0, 120},
-               {.host_part = "the spanning tree of the rows, and the clusters in it", .dealt = DealtFit::kRowSums});
-  add<AgglomerativeClustering>(rows, AgglomerativeClustering<float>::memory, {1, 0, 48},
-                               {.host_part = "all of the fit: which clusters are merged"});
+  add<HDBSCAN>(rows, HDBSCAN<float>::memory, {6, 0, 120},
+               {.host_part = "the clusters in the spanning tree, and the tree where edges are equal",
+                .dealt = DealtFit::kRowSums});
+  add<AgglomerativeClustering>(
+      rows, AgglomerativeClustering<float>::memory, {11, 0, 48},
+      {.host_part = "which clusters are merged, but for ward and single without equal distances"});
   add<MeanShift>(rows, MeanShift<float>::memory, {3, 2, 60}, {.host_part = "the bandwidth, and the means, which climb over all rows"});
-  add<FeatureAgglomeration>(rows, FeatureAgglomeration<float>::memory, {1, 1, 48},
+  add<FeatureAgglomeration>(rows, FeatureAgglomeration<float>::memory, {5, 1, 48},
                             {.host_part = "the fit: which columns are merged"});
   add<SpectralClustering>(rows, SpectralClustering<float>::memory, {300, 0, 1600},
                           {.host_part = "the edges between neighbours, and with discretize and cluster_qr the labels"});

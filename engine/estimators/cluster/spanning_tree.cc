@@ -1,12 +1,16 @@
-// Prim's algorithm over rows that are not yet in the tree, a block of them at a time.
+// Prim's algorithm over rows that are not yet in the tree, a block of them at a time; or over the edges of the tree
+// that a device has found.
 #include "engine/estimators/cluster/spanning_tree.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
+#include <queue>
 #include <tuple>
 
 #include "engine/backend/host/step_team.h"
+#include "engine/backend/ops/spanning_tree.h"
 #include "engine/backend/simd.h"
 #include "engine/estimators/cluster/point_lanes.h"
 
@@ -114,11 +118,59 @@ class Prim {
   std::vector<double> newest_point_;
 };
 
+// The edges of a tree in the order, and with the ends, in which Prim's algorithm takes them from row 0 on.
+std::vector<TreeEdge> in_order_of_prim(const std::vector<SpanningEdge>& tree, std::int64_t n) {
+  std::vector<std::size_t> first(static_cast<std::size_t>(n) + 1), at(2 * tree.size());   // edges at each row
+  for (const SpanningEdge& edge : tree)
+    ++first[static_cast<std::size_t>(edge.a)], ++first[static_cast<std::size_t>(edge.b)];
+  std::size_t sum = 0;
+  for (std::size_t& one : first) one = (sum += one);
+  for (std::size_t e = 0; e < tree.size(); ++e)
+    for (const std::int32_t row : {tree[e].a, tree[e].b}) at[--first[static_cast<std::size_t>(row)]] = e;
+  using Open =
+      std::tuple<double, double, std::int32_t, std::int32_t, std::size_t>;   // length, distance, to, from, edge
+  std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+  std::vector<TreeEdge> ordered;
+  ordered.reserve(tree.size());
+  const auto take = [&](std::int32_t row, std::size_t by) {
+    for (std::size_t i = first[static_cast<std::size_t>(row)]; i < first[static_cast<std::size_t>(row) + 1]; ++i) {
+      const SpanningEdge& edge = tree[at[i]];
+      if (at[i] != by) open.emplace(edge.length, edge.between, edge.a == row ? edge.b : edge.a, row, at[i]);
+    }
+  };
+  take(0, tree.size());
+  while (!open.empty()) {
+    const auto [length, between, to, from, edge] = open.top();
+    open.pop();
+    ordered.push_back({from, to, length, between});
+    take(to, edge);
+  }
+  return ordered;
+}
+
+// Nothing where the device has no such operation, or where equal edges leave it a choice that Prim's order makes.
+std::optional<std::vector<TreeEdge>> tree_of_device(const Context& ctx, const std::vector<double>& rows, std::int64_t n,
+                                                    std::int64_t dims, const Distance& distance,
+                                                    std::span<const double> reach) {
+  SpanningTreeOps* const ops = spanning_tree_ops(*ctx.ops<double>().distances);
+  if (!ops || dims == 0) return std::nullopt;
+  const Matrix<double> points(ctx.memory(), n, dims, rows);
+  const Array<double> reached(ctx.memory(), reach);
+  const auto pause = [&](std::int64_t edges) {
+    ctx.check_stop();
+    ctx.progress("joining rows", edges, n - 1, "rows");
+  };
+  const auto tree = ops->spanning_edges(points.view(), distance, reached.view(), pause);
+  if (!tree) return std::nullopt;
+  return in_order_of_prim(*tree, n);
+}
+
 }   // namespace
 
 std::vector<TreeEdge> spanning_tree(const Context& ctx, const std::vector<double>& rows, std::int64_t n,
                                     std::int64_t dims, const Distance& distance, std::span<const double> reach) {
   constexpr std::int64_t kShown = 1024;   // rows between two looks at the stop token
+  if (auto found = tree_of_device(ctx, rows, n, dims, distance, reach)) return *std::move(found);
   std::vector<TreeEdge> edges;
   edges.reserve(static_cast<std::size_t>(n - 1));
   with_step_team([&](StepTeam& team) {

@@ -2,6 +2,8 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/neighbours/neighbour_index.cuh"
 #include "engine/backend/cuda/neighbours/row_distance.cuh"
+#include "engine/backend/cuda/neighbours/spanning_tree.h"
+#include "engine/backend/cuda/neighbours/ward_merges.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
 
@@ -22,7 +24,7 @@ __global__ void pair_distances(MatrixView<const T> X, MatrixView<const T> Y, dou
 }
 
 template <class T>
-class CudaDistances final : public DistanceOps<T>, private CudaBody {
+class CudaDistances final : public DistanceOps<T>, public SpanningTreeOps, public WardOps, private CudaBody {
  public:
   explicit CudaDistances(const CudaParts<T>& parts) : CudaBody(parts), parts_(parts) {}
 
@@ -36,6 +38,17 @@ class CudaDistances final : public DistanceOps<T>, private CudaBody {
 
   std::unique_ptr<NeighbourIndex<T>> index_points(MatrixView<const T> points, const Distance& distance) override {
     return make_neighbour_index(parts_, points, distance);
+  }
+
+  std::optional<std::vector<SpanningEdge>> spanning_edges(MatrixView<const double> points, const Distance& distance,
+                                                          VectorView<const double> reach,
+                                                          const std::function<void(std::int64_t)>& pause) override {
+    return cuda_spanning_edges(runtime_, points, distance, reach, pause);
+  }
+
+  std::optional<std::vector<WardMerge>> ward_merges(MatrixView<const double> points,
+                                                    const std::function<void(std::int64_t)>& pause) override {
+    return cuda_ward_merges(runtime_, points, pause);
   }
 
  private:

@@ -10,7 +10,10 @@
 #include <limits>
 #include <tuple>
 
+#include "engine/backend/ops/spanning_tree.h"
+#include "engine/backend/ops/ward_merges.h"
 #include "engine/core/rng.h"
+#include "engine/estimators/cluster/linkage.h"
 #include "engine/estimators/cluster/point_lanes.h"
 #include "fixture.h"
 
@@ -90,6 +93,74 @@ TEST(SpanningTree, IsThatOfPrimWithEveryMetricAndWithTies) {
       for (std::size_t i = 0; i < 400; ++i) reach.push_back(distance.reduced(std::abs(std::round(rows[i]) / 8)));
       expect_plain_tree(shape, rows, distance, {});
       expect_plain_tree(shape, rows, distance, reach);
+    }
+}
+
+std::vector<Edge> tree_on(const std::string& device, const Shape& shape, const std::vector<double>& rows,
+                          const Distance& distance, const std::vector<double>& reach) {
+  std::vector<Edge> found;
+  const Context ctx{.device = testing::device_named(device)};
+  for (const TreeEdge& edge : spanning_tree(ctx, rows, shape.n, shape.dims, distance, reach))
+    found.emplace_back(edge.a, edge.b, edge.length, edge.between);
+  return found;
+}
+
+// More columns than a tile has, more rows than a tile, reaches that make many lengths equal; and grids, whose equal
+// edges are left to the host, as are powers that are not whole.
+TEST(SpanningTree, HasTheSameEdgesInTheSameOrderOnAGpu) {
+  for (const Shape& shape : {Shape{2, 1}, Shape{64, 3}, Shape{150, 20}, Shape{80, 33}})
+    for (const Distance& distance :
+         {Distance{Metric::kEuclidean}, Distance{Metric::kManhattan}, Distance{Metric::kChebyshev},
+          Distance{Metric::kMinkowski, 3}, Distance{Metric::kMinkowski, 1.5}})
+      for (const bool is_grid : {false, true}) {
+        const std::vector<double> rows = points(shape, is_grid);
+        std::vector<double> reach;
+        for (std::int64_t i = 0; i < shape.n; ++i)
+          reach.push_back(distance.reduced(std::abs(std::round(rows[static_cast<std::size_t>(i)]) / 2)));
+        for (const std::vector<double>& reached : {std::vector<double>{}, reach})
+          EXPECT_TRUE(tree_on("emulated", shape, rows, distance, reached) ==
+                      tree_on("cpu", shape, rows, distance, reached))
+              << shape.n << " rows, metric " << static_cast<int>(distance.metric) << ", grid " << is_grid;
+      }
+}
+
+// Equal edges: the device says so, and finds the tree where there are none.
+TEST(SpanningTree, IsFoundByTheGpuWhereItIsTheOnlyOne) {
+  const Shape shape{150, 4};
+  Device& device = testing::device_named("emulated");
+  SpanningTreeOps* const ops = spanning_tree_ops(*device.ops<double>().distances);
+  ASSERT_NE(ops, nullptr);
+  for (const bool is_grid : {false, true}) {
+    const Matrix<double> rows(device.memory(), shape.n, shape.dims, points(shape, is_grid));
+    const auto found = ops->spanning_edges(rows.view(), Distance{Metric::kEuclidean}, {}, [](std::int64_t) {});
+    EXPECT_EQ(found.has_value(), !is_grid);
+    if (found) {
+      EXPECT_EQ(std::ssize(*found), shape.n - 1);
+    }
+  }
+  EXPECT_EQ(spanning_tree_ops(*testing::device_named("cpu").ops<double>().distances), nullptr);
+}
+
+std::vector<std::tuple<std::int32_t, std::int32_t, double>> ward_on(const std::string& device, const Shape& shape,
+                                                                    const std::vector<double>& rows) {
+  std::vector<std::tuple<std::int32_t, std::int32_t, double>> merges;
+  const Context ctx{.device = testing::device_named(device)};
+  for (const Merge& one : linkage_merges(ctx, Linkage::kWard, rows, shape.n, shape.dims, {}, false))
+    merges.emplace_back(one.a, one.b, one.height);
+  return merges;
+}
+
+// Rows in no order merge on the device; those of a grid, some of which are as near to others, on the host.
+TEST(WardLinkage, HasTheSameMergesOnAGpu) {
+  Device& device = testing::device_named("emulated");
+  WardOps* const ops = ward_ops(*device.ops<double>().distances);
+  ASSERT_NE(ops, nullptr);
+  for (const Shape& shape : {Shape{2, 1}, Shape{65, 3}, Shape{200, 20}})
+    for (const bool is_grid : {false, true}) {
+      const std::vector<double> rows = points(shape, is_grid);
+      EXPECT_TRUE(ward_on("emulated", shape, rows) == ward_on("cpu", shape, rows)) << shape.n << ", grid " << is_grid;
+      const Matrix<double> uploaded(device.memory(), shape.n, shape.dims, rows);
+      EXPECT_EQ(ops->ward_merges(uploaded.view(), [](std::int64_t) {}).has_value(), shape.n == 2 || !is_grid);
     }
 }
 
