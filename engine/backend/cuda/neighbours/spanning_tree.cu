@@ -1,4 +1,4 @@
-// Boruvka's algorithm on the GPU: nine small launches, one scan and one wait a round.
+// Boruvka's algorithm on the GPU: seven small launches, one scan and one wait a round.
 #include "engine/backend/cuda/neighbours/spanning_tree.h"
 
 #include <cmath>
@@ -9,6 +9,8 @@
 
 namespace kedge::engine {
 namespace {
+
+constexpr int kThreads = 128;   // of what goes by row
 
 class SpanningSearch {
  public:
@@ -39,20 +41,20 @@ class SpanningSearch {
               .edges = raw(edges_),
               .counts = numbers + 3 * n_};
     runtime_.zero(state_.counts, sizeof counts_);
-    for_rows("begin_span", begin_span);
+    KEDGE_LAUNCH(runtime_, begin_span, blocks_for(n_, kThreads), kThreads, 0, state_);
     counts_[kSpanActive] = static_cast<std::int32_t>(n_);
   }
 
   // One edge for each part. False where two that compete are equal.
   bool join() {
     scan();
-    for_rows("least_lengths", least_lengths);
-    for_rows("least_between", least_between);
-    for_rows("least_rows", least_rows);
-    for_rows("join_parts", join_parts);
-    for_rows("name_parts", name_parts);
+    KEDGE_LAUNCH(runtime_, least_lengths, blocks_for(n_, kThreads), kThreads, 0, state_);
+    KEDGE_LAUNCH(runtime_, least_between, blocks_for(n_, kThreads), kThreads, 0, state_);
+    KEDGE_LAUNCH(runtime_, least_rows, blocks_for(n_, kThreads), kThreads, 0, state_);
+    KEDGE_LAUNCH(runtime_, join_parts, blocks_for(n_, kThreads), kThreads, 0, state_);
+    KEDGE_LAUNCH(runtime_, name_parts, blocks_for(n_, kThreads), kThreads, 0, state_);
     runtime_.zero(state_.counts + kSpanActive, sizeof(std::int32_t));
-    for_rows("list_active", list_active);
+    KEDGE_LAUNCH(runtime_, list_active, blocks_for(n_, kThreads), kThreads, 0, state_);
     runtime_.to_host(counts_, state_.counts, sizeof counts_);
     return counts_[kSpanTies] == 0;
   }
@@ -64,10 +66,6 @@ class SpanningSearch {
   }
 
  private:
-  void for_rows(const char* name, void (*kernel)(SpanState)) {
-    launch_kernel(runtime_, name, kernel, blocks_for(n_, 128), 128, 0, state_);
-  }
-
   void scan() {
     const std::int64_t n_active = counts_[kSpanActive];
     const ScanCut cut = cut_scan(runtime_, n_active, n_);
@@ -76,7 +74,8 @@ class SpanningSearch {
       KEDGE_LAUNCH(runtime_, nearest_others<M>, cut.grid(), kExactThreads, 0, state_, distance_.power, n_active,
                    cut.share, found.data());
     });
-    KEDGE_LAUNCH(runtime_, take_nearest, blocks_for(n_, 128), 128, 0, state_, n_active, cut.shares, found.data());
+    KEDGE_LAUNCH(runtime_, take_nearest, blocks_for(n_, kThreads), kThreads, 0, state_, n_active, cut.shares,
+                 found.data());
   }
 
   CudaRuntime& runtime_;
