@@ -7,22 +7,12 @@
 #include <vector>
 
 #include "engine/backend/host/boost_forest.h"
+#include "engine/backend/host/boost_node.h"
 #include "engine/backend/host/boost_ranks.h"
 #include "engine/backend/host/boost_search.h"
 #include "engine/backend/host/boost_table.h"
 
 namespace kedge::engine {
-
-struct BoostRules {
-  std::int64_t max_leaves = 31, max_depth = 0;   // 0: no limit
-  std::int64_t min_samples_leaf = 20;
-  double l2 = 0, learning_rate = 0.1;
-  double max_features = 1;                               // share of the columns that a node looks at
-  std::uint64_t seed = 0;                                // of the columns drawn, and of what gradients are rounded by
-  std::vector<std::int8_t> monotonic;                    // by column, 1, 0 or -1; empty: none
-  std::vector<std::vector<std::int32_t>> interactions;   // sets of columns that may be cut below each other; empty: all
-  std::vector<std::int32_t> order;                       // of the columns: of equal cuts the first in it counts
-};
 
 // Leaf of the tree that was grown last: its node in the tree, its rows as positions in rows(), and the bounds of its
 // value.
@@ -51,34 +41,25 @@ class BoostGrower {
   std::span<const std::uint32_t> rows() const { return rows_; }   // leaf by leaf, ascending in each
 
  private:
-  struct Node {
-    CutNode cuts;                   // what its cuts depend on
-    double value_low, value_high;   // bounds of its own value
-    std::int64_t begin = 0, end = 0;
-    std::int32_t depth = 0, id = 0;   // id: in the tree
+  struct Node : BoostNode {
+    Node() = default;
+    explicit Node(BoostNode&& node) : BoostNode(std::move(node)) {}
     std::int32_t histogram = -1;
-    std::vector<std::int32_t> sets;   // of interactions that it may still follow
-    BoostCut cut;
-    std::int64_t size() const { return end - begin; }
   };
 
   void measure(std::span<const double> gradients, std::span<const double> hessians);
   void quantise(std::span<const double> gradients, std::span<const double> hessians, std::uint64_t number);
   Node root();
   void expand(Node node);
-  std::pair<Node, Node> part(Node& node);
+  std::pair<Node, Node> part(const Node& node);
   std::int64_t part_rows(const Node& node);
-  void bound(const Node& parent, Node& left, Node& right) const;
   void search(std::span<Node* const> nodes, const Node* parent);
   void add_rows(const BoostPiece& piece, const Node& node, BoostSum* histogram) const;
   void add_packed(const BoostPiece& piece, const std::uint8_t* codes, const Node& node, BoostSum* histogram) const;
-  std::vector<std::uint8_t> allowed(const Node& node) const;
   void push(Node node);
   void finish(const Node& node);
   std::int32_t take_histogram();
   void value_leaves(std::span<const double> gradients, std::span<const double> hessians);
-  void append_node(Node& node);
-  void set_cut(const Node& node, std::int32_t left);
 
   const BoostTable& table_;
   const BoostRules& rules_;
@@ -88,8 +69,7 @@ class BoostGrower {
   std::vector<std::uint32_t> rows_, scratch_;
   std::vector<std::uint64_t> packed_;       // by row: gradient, second derivative and 1, in one number
   std::vector<BoostSum> exact_;             // the same of few rows
-  int count_bits_ = 0, hessian_bits_ = 0;   // of packed_, and of block_ such numbers added up
-  std::int64_t block_ = 0;
+  BoostUnits units_{};
   double largest_gradient_ = 0, largest_hessian_ = 0;
   std::uint64_t number_ = 0;
   CutJudge judge_;

@@ -21,24 +21,21 @@ struct Rows {
   std::int64_t n;
 };
 
-KEDGE_CLONES void binomial_rows(Rows r) {
+template <class Derivatives>
+inline __attribute__((always_inline)) void put_derivatives(const Rows& r, const Derivatives& of) {
   for (std::int64_t i = 0; i < r.n; ++i) {
-    const double x = r.raw[i], e = vector_exp(x < 0 ? x : -x), inverse = 1 / (1 + e);
-    r.gradient[i] = (x < 0 ? e * inverse : inverse) - r.y[i];
-    r.hessian[i] = e * inverse * inverse;
+    const BoostDerivatives d = of(r.raw[i], r.y[i]);
+    r.gradient[i] = d.gradient, r.hessian[i] = d.hessian;
   }
+}
+KEDGE_CLONES void binomial_rows(Rows r) {
+  put_derivatives(r, [](double x, double y) __attribute__((always_inline)) { return binomial_derivatives(x, y); });
 }
 KEDGE_CLONES void poisson_rows(Rows r) {
-  for (std::int64_t i = 0; i < r.n; ++i) {
-    const double e = vector_exp(r.raw[i]);
-    r.gradient[i] = e - r.y[i], r.hessian[i] = e;
-  }
+  put_derivatives(r, [](double x, double y) __attribute__((always_inline)) { return poisson_derivatives(x, y); });
 }
 KEDGE_CLONES void gamma_rows(Rows r) {
-  for (std::int64_t i = 0; i < r.n; ++i) {
-    const double e = r.y[i] * vector_exp(-r.raw[i]);
-    r.gradient[i] = 1 - e, r.hessian[i] = e;
-  }
+  put_derivatives(r, [](double x, double y) __attribute__((always_inline)) { return gamma_derivatives(x, y); });
 }
 void squared_rows(Rows r) {
   for (std::int64_t i = 0; i < r.n; ++i) r.gradient[i] = r.raw[i] - r.y[i];
@@ -73,7 +70,10 @@ void multinomial_rows(const BoostTarget& target, std::int64_t begin, std::int64_
     const double* const share = shares.data() + k * kRowChunk;
     double *const g = gradients + k * n_rows + begin, *const h = hessians + k * n_rows + begin;
     const double* const y = target.y.data() + begin;
-    for (std::int64_t i = 0; i < n; ++i) g[i] = share[i] - (y[i] == k ? 1 : 0), h[i] = share[i] * (1 - share[i]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const BoostDerivatives d = multinomial_derivatives(share[i], y[i] == k);
+      g[i] = d.gradient, h[i] = d.hessian;
+    }
   }
 }
 
@@ -86,35 +86,6 @@ void weigh(const BoostTarget& target, std::int64_t begin, std::int64_t n, double
     else
       for (std::int64_t i = 0; i < n; ++i) h[i] *= w[i];
   }
-}
-
-// log(1 + exp(x)).
-double softplus(double x) {
-  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-}
-
-double row_loss(const BoostTarget& t, const double* raw, std::int64_t i) {
-  const double y = t.y[static_cast<std::size_t>(i)], x = raw[i];
-  switch (t.loss) {
-    case BoostLoss::kSquared:
-      return 0.5 * (x - y) * (x - y);
-    case BoostLoss::kAbsolute:
-      return std::fabs(x - y);
-    case BoostLoss::kQuantile:
-      return y >= x ? t.quantile * (y - x) : (1 - t.quantile) * (x - y);
-    case BoostLoss::kPoisson:
-      return std::exp(x) - y * x;
-    case BoostLoss::kGamma:
-      return x + y * std::exp(-x);
-    case BoostLoss::kBinomial:
-      return softplus(x) - y * x;
-    case BoostLoss::kMultinomial:
-      break;
-  }
-  double top = x, sum = 0;
-  for (std::int32_t k = 1; k < t.n_outputs; ++k) top = std::max(top, raw[k * t.n_rows() + i]);
-  for (std::int32_t k = 0; k < t.n_outputs; ++k) sum += std::exp(raw[k * t.n_rows() + i] - top);
-  return std::log(sum) + top - raw[static_cast<std::int64_t>(y) * t.n_rows() + i];
 }
 
 double weighted_mean(std::span<const double> values, std::span<const double> weights) {
@@ -205,8 +176,9 @@ double boost_loss(const BoostTarget& target, const std::vector<double>& raw) {
   for_row_chunks(n, kLossNs * target.n_outputs, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     double sum = 0;
     for (std::int64_t i = begin; i < end; ++i)
-      sum +=
-          row_loss(target, raw.data(), i) * (target.weights.empty() ? 1 : target.weights[static_cast<std::size_t>(i)]);
+      sum += boost_row_loss(target.loss, target.quantile, target.n_outputs, target.y[static_cast<std::size_t>(i)],
+                            raw.data() + i, n) *
+             (target.weights.empty() ? 1 : target.weights[static_cast<std::size_t>(i)]);
     sums[static_cast<std::size_t>(chunk)] = sum;
   });
   const double total = target.weights.empty() ? static_cast<double>(n)

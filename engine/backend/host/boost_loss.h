@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace kedge::engine {
+#include "engine/backend/boost_functors.h"
 
-enum class BoostLoss { kSquared, kAbsolute, kQuantile, kPoisson, kGamma, kBinomial, kMultinomial };
+namespace kedge::engine {
 
 // What the trees fit. Rows in the order of the table that they grow on; host memory.
 struct BoostTarget {

@@ -2,7 +2,6 @@
 #include "engine/backend/host/boost_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "engine/backend/simd.h"
@@ -11,31 +10,10 @@ namespace kedge::engine {
 namespace {
 
 constexpr int kMostBins = 257;
-constexpr double kTiny = 1e-15;   // as scikit-learn's, against 0 / 0
 
-// Of a scan: the limits and units, without what a vector loop would have to load again.
-struct GainTerms {
-  double gradient_unit, hessian_unit, l2, gradient, hessian, before, least_hessian;
-  std::int64_t rows, least_rows;
-  int count_bits;
-};
-
-constexpr double kRefused = 1e300;   // taken from a gain: branches would keep the loop from becoming vectors
-
-// About the gains[b] of the cut that has left[b] on its left; far below 0 where a side is too small. Without bounds a side's
-// loss is -g^2 / (h + l2).
+// The gains[b], about, of the cut that has left[b] on its left.
 KEDGE_CLONES void free_gains(const GainTerms t, const std::int64_t* __restrict left, int n, double* __restrict gains) {
-  const std::int64_t counts = (std::int64_t{1} << t.count_bits) - 1;
-  const auto rows = static_cast<double>(t.rows), least_rows = static_cast<double>(t.least_rows);
-  for (int b = 0; b < n; ++b) {
-    const std::int64_t sum = left[2 * b + 1];
-    const double nl = static_cast<double>(sum & counts), nr = rows - nl, fewest = nl < nr ? nl : nr;
-    const double gl = static_cast<double>(left[2 * b]) * t.gradient_unit, gr = t.gradient - gl;
-    const double hl = static_cast<double>(sum >> t.count_bits) * t.hessian_unit, hr = t.hessian - hl;
-    const double dl = hl + t.l2, dr = hr + t.l2, lightest = hl < hr ? hl : hr;
-    const double few = fewest < least_rows ? kRefused : 0.0, light = lightest < t.least_hessian ? kRefused : 0.0;
-    gains[b] = t.before + (gl * gl * dr + gr * gr * dl) / (dl * dr) - few - light;
-  }
+  for (int b = 0; b < n; ++b) gains[b] = about_gain(t, left[2 * b], left[2 * b + 1]);
 }
 
 KEDGE_CLONES double greatest(const double* values, int n) {
@@ -67,7 +45,7 @@ class Search {
         column_(column),
         bins_(bins),
         monotonic_(monotonic),
-        terms_{judge.gradient_unit,      judge.hessian_unit,      judge.l2 + kTiny,
+        terms_{judge.gradient_unit,      judge.hessian_unit,      judge.l2 + kBoostTiny,
                judge.gradient(node.sum), judge.hessian(node.sum), judge.gradient(node.sum) * node.value,
                judge.least_hessian,      judge.count(node.sum),   judge.least_rows,
                judge.count_bits} {}
@@ -84,24 +62,8 @@ class Search {
     return monotonic_ != 0 || node_.low != -kInfinity || node_.high != kInfinity;
   }
 
-  // Loss of a side that predicts within bounds; its value in `value`.
-  double side_loss(double g, double h, double& value) const {
-    value = boost_value(g, h, judge_.l2, node_.low, node_.high);
-    return g * value;
-  }
-
-  // As scikit-learn computes it, operation by operation.
-  double exact_gain(BoostSum left) const {
-    const std::int64_t count = judge_.count(left);
-    const double gl = judge_.gradient(left), gr = terms_.gradient - gl, hl = judge_.hessian(left),
-                 hr = terms_.hessian - hl;
-    if (count < terms_.least_rows || terms_.rows - count < terms_.least_rows || hl < terms_.least_hessian ||
-        hr < terms_.least_hessian)
-      return -1;
-    double value_left, value_right;
-    const double gain = (terms_.before - side_loss(gl, hl, value_left)) - side_loss(gr, hr, value_right);
-    if ((monotonic_ > 0 && value_left > value_right) || (monotonic_ < 0 && value_left < value_right)) return -1;
-    return gain;
+  double gain_of(BoostSum left) const {
+    return exact_gain(terms_, {judge_.l2, node_.low, node_.high, monotonic_}, left[0], left[1]);
   }
 
   BoostSum left_of(int b) const { return BoostSum{left_[2 * b], left_[2 * b + 1]}; }
@@ -118,14 +80,13 @@ class Search {
       free_gains(terms_, left_, n, gains_);
       const double about = greatest(gains_, n);
       if (about <= 0) return {};
-      constexpr double kRounding = 1e-13;   // of the two terms of a gain
-      least = about - kRounding * (std::fabs(terms_.before) + (about - terms_.before));
+      least = least_gain(terms_, about);
     }
     Best best;
     const bool is_free = !is_bounded();
     for (int b = 0; b < n; ++b) {
       if (is_free && (b = find_at_least(gains_, b, n, least)) == n) break;
-      const double gain = exact_gain(left_of(b));
+      const double gain = gain_of(left_of(b));
       if (gain > best.gain || (takes_last && best.at >= 0 && gain == best.gain)) best = {b, gain};
     }
     return best;
@@ -164,7 +125,6 @@ class Search {
   // Categories with enough rows, by what they would predict (Fisher, "On grouping for maximum homogeneity", 1958); each
   // half of that order from its end.
   void search_categories() {
-    constexpr double kSupport = 10;
     const int n_codes = column_.n_bins() + (column_.has_missing ? 1 : 0);
     const double factor = static_cast<double>(terms_.rows) / terms_.hessian;
     struct Category {
@@ -175,8 +135,8 @@ class Search {
     int n = 0;
     for (int code = 0; code < n_codes; ++code) {
       const double h = judge_.hessian(bins_[code]);
-      if (h * factor >= kSupport)
-        used[static_cast<std::size_t>(n++)] = {judge_.gradient(bins_[code]) / (h + kSupport), code};
+      if (h * factor >= kCategorySupport)
+        used[static_cast<std::size_t>(n++)] = {judge_.gradient(bins_[code]) / (h + kCategorySupport), code};
     }
     if (n <= 1) return;
     std::stable_sort(used.begin(), used.begin() + n,
@@ -188,7 +148,7 @@ class Search {
       for (int i = 0; i < middle; ++i) {
         const int at = direction == 1 ? i : n - 1 - i;
         sum += bins_[used[static_cast<std::size_t>(at)].code];
-        const double gain = exact_gain(sum);
+        const double gain = gain_of(sum);
         if (gain > best_.gain && gain > 0)
           best_.gain = gain, best_.left_sum = sum, best_at = at, best_direction = direction;
       }
@@ -212,11 +172,6 @@ class Search {
 };
 
 }   // namespace
-
-double boost_value(double gradient, double hessian, double l2, double low, double high) {
-  const double value = -gradient / (hessian + l2 + kTiny);
-  return value < low ? low : value > high ? high : value;
-}
 
 BoostCut best_cut(const CutJudge& judge, const CutNode& node, const BoostColumn& column, const BoostSum* bins,
                   int monotonic) {

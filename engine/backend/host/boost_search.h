@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/backend/boost_functors.h"
 #include "engine/backend/host/boost_table.h"
 
 namespace kedge::engine {
@@ -46,9 +47,6 @@ struct CutNode {
   BoostSum sum{};
   double value = 0, low = 0, high = 0;
 };
-
-// What sums predict, by a Newton step within bounds.
-double boost_value(double gradient, double hessian, double l2, double low, double high);
 
 // The cut with the greatest gain, the first of equal ones; gain -1 without one. bins: n_bins() sums, then that of
 // missing values where the column has them. monotonic: 1, -1 or 0. Gains are scikit-learn's, in double. Thread safe.

@@ -237,7 +237,7 @@ BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows
   table.columns.resize(static_cast<std::size_t>(X.cols));
   table.groups = groups_of(X.cols);
   table.codes.resize(static_cast<std::size_t>(table.n_rows * X.cols));
-  table.packed.resize(table.groups.size() * static_cast<std::size_t>(table.n_rows * kBoostGroup));
+  if (binning.packs) table.packed.resize(table.groups.size() * static_cast<std::size_t>(table.n_rows * kBoostGroup));
   const auto bin = [&](const BoostPiece& piece) {
     const std::vector<T> values = columns_of(X, rows, piece);
     ColumnBinner<T> binner(binning);
@@ -251,7 +251,7 @@ BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows
       else binner.find_edges(own, column);
       binner.code_values(own, column, table.codes.data() + static_cast<std::int64_t>(col) * table.n_rows);
     }
-    pack(piece, table);
+    if (binning.packs) pack(piece, table);
   };
   const BoostRanks ranks(table);
   const auto bin_own = [&] {
@@ -259,6 +259,27 @@ BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows
               [&](std::int64_t i) { bin(ranks.own()[static_cast<std::size_t>(i)]); });
   };
   ranks.share_bins(bin_own, table);
+  return table;
+}
+
+template <class T>
+BoostTable coded_rows(MatrixView<const T> X, std::span<const std::int32_t> rows,
+                      const std::vector<BoostColumn>& columns) {
+  BoostTable table;
+  table.n_rows = rows.empty() ? X.rows : static_cast<std::int64_t>(rows.size());
+  table.columns = columns, table.groups = groups_of(X.cols);
+  table.codes.resize(static_cast<std::size_t>(table.n_rows * X.cols));
+  const BoostBinning no_binning;
+  for_tasks(std::ssize(table.groups), table.n_rows * X.cols * kBinNs, [&](std::int64_t g) {
+    const BoostGroup group = table.groups[static_cast<std::size_t>(g)];
+    const std::vector<T> values = columns_of(X, rows, BoostPiece{g, group.first, group.width});
+    ColumnBinner<T> binner(no_binning);
+    for (int j = 0; j < group.width; ++j) {
+      BoostColumn column = columns[static_cast<std::size_t>(group.first + j)];   // has_missing stays that of the fit
+      binner.code_values({values.data() + j * table.n_rows, static_cast<std::size_t>(table.n_rows)}, column,
+                         table.codes.data() + (group.first + j) * table.n_rows);
+    }
+  });
   return table;
 }
 
@@ -277,6 +298,9 @@ template BoostTable boost_table(MatrixView<const float>, std::span<const std::in
                                 const std::vector<std::vector<double>>&);
 template BoostTable boost_table(MatrixView<const double>, std::span<const std::int32_t>, const BoostBinning&,
                                 const std::vector<std::vector<double>>&);
+template BoostTable coded_rows(MatrixView<const float>, std::span<const std::int32_t>, const std::vector<BoostColumn>&);
+template BoostTable coded_rows(MatrixView<const double>, std::span<const std::int32_t>,
+                               const std::vector<BoostColumn>&);
 template std::vector<double> distinct_values(MatrixView<const float>, std::int64_t);
 template std::vector<double> distinct_values(MatrixView<const double>, std::int64_t);
 

@@ -42,6 +42,7 @@ struct BoostBinning {
   std::span<const std::uint8_t> is_category;   // by column
   std::span<const std::int32_t> drawn;         // positions in `rows` whose values make the edges; empty: all
   std::span<const double> weights;             // by position in `rows`, for the edges; empty: 1 each
+  bool packs = true;                           // whether `packed` is wanted
 };
 
 // Bins the rows of X that are named (host memory). Up to max_bins distinct values of a column have a bin each, parted
@@ -52,6 +53,11 @@ struct BoostBinning {
 template <class T>
 BoostTable boost_table(MatrixView<const T> X, std::span<const std::int32_t> rows, const BoostBinning& binning,
                        const std::vector<std::vector<double>>& categories);
+
+// The codes of other rows of X by the bins of a fit, with its columns; not packed.
+template <class T>
+BoostTable coded_rows(MatrixView<const T> X, std::span<const std::int32_t> rows,
+                      const std::vector<BoostColumn>& columns);
 
 // The distinct values of a column, ascending, without missing ones.
 template <class T>

@@ -9,11 +9,11 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/backend/host/booster.h"
 #include "engine/core/host_view.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/row_parts.h"
 #include "engine/core/state_archive.h"
+#include "engine/estimators/boosting/hist_run.h"
 #include "engine/estimators/boosting/hist_walk.h"
 #include "engine/estimators/checks.h"
 
@@ -253,50 +253,45 @@ void HistModel<T>::iterate(const Context& ctx, const HistBoostingParams& params,
   const std::vector<double> y = chosen(target.y, rows.train), weights = chosen(target.weights, rows.train);
   const std::vector<double> left_y = chosen(target.y, rows.validation),
                             left_weights = chosen(target.weights, rows.validation);
-  const bool validates = !rows.validation.empty();
   const std::vector<std::int32_t> drawn = rows_of_edges(static_cast<std::int64_t>(y.size()), weights, seed);
   BoostRules rules = rules_of(params, categories_);
   rules.seed = column_seed, rules.monotonic = monotonic_, rules.interactions = interactions_;
-  BoostTable table = boost_table(X, std::span<const std::int32_t>(rows.train),
-                                 {.max_bins = static_cast<int>(params.max_bins),
-                                  .is_category = categories_.is_category,
-                                  .drawn = drawn,
-                                  .weights = weights},
-                                 categories_.numbers);
   forest_.n_cols = X.cols, forest_.n_outputs = target.n_outputs;
   forest_.category_offset = {0};
   for (const std::vector<double>& numbers : categories_.numbers) {
     forest_.categories.insert(forest_.categories.end(), numbers.begin(), numbers.end());
     forest_.category_offset.push_back(static_cast<std::int32_t>(forest_.categories.size()));
   }
-  Booster booster(std::move(table), std::move(rules), view_of(target, y, weights));
-  baseline_ = booster.baseline();
-  const BoostTarget left = view_of(target, left_y, left_weights);
-  std::vector<double> left_raw;
-  for (std::int32_t k = 0; validates && k < target.n_outputs; ++k)
-    left_raw.insert(left_raw.end(), left_y.size(), baseline_[static_cast<std::size_t>(k)]);
-  const auto is_enough = [&] {
-    return stops_early_ && score(booster.loss(), validates ? boost_loss(left, left_raw) : 0, validates, params);
-  };
+  const HistFit<T> fit{.X = X,
+                       .rows = rows.train,
+                       .validation = rows.validation,
+                       .binning = {.max_bins = static_cast<int>(params.max_bins),
+                                   .is_category = categories_.is_category,
+                                   .drawn = drawn,
+                                   .weights = weights},
+                       .categories = &categories_.numbers,
+                       .target = view_of(target, y, weights),
+                       .validation_target = view_of(target, left_y, left_weights)};
+  baseline_ = boost_baseline(fit.target);
+  const std::unique_ptr<BoostRun> run = start_run(ctx, fit, rules, baseline_);
+  const auto is_enough = [&] { return stops_early_ && score(run->losses(), !rows.validation.empty(), params); };
   is_enough();
   Progress progress(ctx, n_iter);
   for (std::int64_t i = 1; i <= n_iter; ++i) {
     ctx.check_stop();
-    const std::int64_t first = forest_.n_trees();
-    booster.step(forest_);
-    if (validates)
-      add_boosted(forest_, first, X, std::span<const std::int32_t>(rows.validation), std::span<double>(left_raw));
+    run->step(forest_);
     progress.at(i);
     if (is_enough()) break;
   }
+  run->finish(forest_);
 }
 
 // Keeps the scores, which are negative losses, and says whether none of the last ones is better than the one before
 // them.
 template <class T>
-bool HistModel<T>::score(double train_loss, double validation_loss, bool validates, const HistBoostingParams& params) {
-  train_score_.push_back(-train_loss);
-  if (validates) validation_score_.push_back(-validation_loss);
+bool HistModel<T>::score(const BoostLosses& losses, bool validates, const HistBoostingParams& params) {
+  train_score_.push_back(-losses.fitted);
+  if (validates) validation_score_.push_back(-losses.validation);
   const std::vector<double>& scores = validates ? validation_score_ : train_score_;
   const auto n = static_cast<std::int64_t>(scores.size());
   if (n < params.n_iter_no_change + 1) return false;

@@ -7,6 +7,7 @@
 
 #include "engine/backend/host/boost_forest.h"
 #include "engine/backend/host/boost_loss.h"
+#include "engine/backend/ops/boosting.h"
 #include "engine/backend/ops/tree_walk.h"
 #include "engine/estimators/boosting/hist_columns.h"
 #include "engine/estimators/boosting/hist_params.h"
@@ -55,7 +56,7 @@ class HistModel {
   void iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter, MatrixView<const T> X,
                const HistTarget& target, const Rows& rows, std::uint32_t seed, std::uint64_t column_seed);
   void take(const Iterations& made, std::int64_t n_iter);
-  bool score(double train_loss, double validation_loss, bool validates, const HistBoostingParams& params);
+  bool score(const BoostLosses& losses, bool validates, const HistBoostingParams& params);
 
   BoostForest forest_;
   mutable std::shared_ptr<const CodedTrees> coded_;   // made by the first prediction; null: none can be

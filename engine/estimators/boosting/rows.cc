@@ -6,7 +6,9 @@
 
 namespace kedge::engine {
 
-constexpr const char *kHist = "all of the fit, and the link of its answers", *kExact = "the growth of the trees";
+constexpr const char
+    *kHist = "the bins, fits of up to 8,192 rows or of absolute errors and quantiles, and the link of answers",
+    *kExact = "the growth of the trees";
 
 void add_boosting(Rows& rows) {
   add<HistGradientBoostingClassifier>(rows, memory::hist_boosting, {1, 3, 48},

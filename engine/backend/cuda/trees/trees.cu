@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/trees/ready_boost.h"
 #include "engine/backend/cuda/trees/ready_shap.h"
 #include "engine/backend/cuda/trees/ready_trees.h"
 #include "engine/backend/cuda/trees/ready_walk.h"
@@ -18,7 +19,7 @@
 namespace kedge::engine {
 namespace {
 
-class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps {
+class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps, public BoostOps {
  public:
   CudaTrees(CudaRuntime& runtime, DeviceLibraries& libraries) : runtime_(runtime), libraries_(libraries) {}
 
@@ -81,6 +82,11 @@ class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps {
     return make_ready_walk(runtime_, trees, cells);
   }
   std::unique_ptr<ReadyShap> prepare_shap(const ShapTrees& trees) override { return make_ready_shap(runtime_, trees); }
+
+  bool takes(BoostLoss loss, std::int64_t n_rows, std::int64_t n_cols, const BoostRules& rules) const override {
+    return takes_boosting(runtime_, loss, n_rows, n_cols, rules);
+  }
+  std::unique_ptr<BoostRun> start(const BoostFit& fit) override { return start_boosting(runtime_, fit); }
 
  private:
   template <class T>
