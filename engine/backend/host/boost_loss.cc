@@ -88,6 +88,45 @@ void weigh(const BoostTarget& target, std::int64_t begin, std::int64_t n, double
   }
 }
 
+// Losses of n rows; the loss is known when the loop is compiled, so that it becomes vectors.
+template <BoostLoss kLoss>
+inline __attribute__((always_inline)) void put_losses(double quantile, const double* y, const double* raw,
+                                                      std::int64_t n, double* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = boost_row_loss(kLoss, quantile, 1, y[i], raw + i, 0);
+}
+KEDGE_CLONES void row_losses(BoostLoss loss, double quantile, const double* y, const double* raw, std::int64_t n,
+                             double* out) {
+  switch (loss) {
+    case BoostLoss::kSquared:
+      return put_losses<BoostLoss::kSquared>(quantile, y, raw, n, out);
+    case BoostLoss::kAbsolute:
+      return put_losses<BoostLoss::kAbsolute>(quantile, y, raw, n, out);
+    case BoostLoss::kQuantile:
+      return put_losses<BoostLoss::kQuantile>(quantile, y, raw, n, out);
+    case BoostLoss::kPoisson:
+      return put_losses<BoostLoss::kPoisson>(quantile, y, raw, n, out);
+    case BoostLoss::kGamma:
+      return put_losses<BoostLoss::kGamma>(quantile, y, raw, n, out);
+    case BoostLoss::kBinomial:
+      return put_losses<BoostLoss::kBinomial>(quantile, y, raw, n, out);
+    case BoostLoss::kMultinomial:
+      break;
+  }
+}
+
+// The same of several classes: the operations of boost_row_loss(), class by class.
+KEDGE_CLONES void class_losses(const double* y, const double* raw, std::int64_t n_rows, std::int32_t n_outputs,
+                               std::int64_t n, double* out) {
+  double top[kRowChunk], sum[kRowChunk];
+  for (std::int64_t i = 0; i < n; ++i) top[i] = raw[i], sum[i] = 0;
+  for (std::int32_t k = 1; k < n_outputs; ++k)
+    for (std::int64_t i = 0; i < n; ++i) top[i] = raw[k * n_rows + i] > top[i] ? raw[k * n_rows + i] : top[i];
+  for (std::int32_t k = 0; k < n_outputs; ++k)
+    for (std::int64_t i = 0; i < n; ++i) sum[i] += vector_exp(raw[k * n_rows + i] - top[i]);
+  for (std::int64_t i = 0; i < n; ++i) sum[i] = vector_log(sum[i]);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = sum[i] + top[i] - raw[static_cast<std::int64_t>(y[i]) * n_rows + i];
+}
+
 double weighted_mean(std::span<const double> values, std::span<const double> weights) {
   double sum = 0, total = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -174,11 +213,14 @@ double boost_loss(const BoostTarget& target, const std::vector<double>& raw) {
   const std::int64_t n = target.n_rows();
   std::vector<double> sums(static_cast<std::size_t>(row_chunks(n)));
   for_row_chunks(n, kLossNs * target.n_outputs, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    double losses[kRowChunk];
+    const double* const y = target.y.data() + begin;
+    if (target.loss == BoostLoss::kMultinomial)
+      class_losses(y, raw.data() + begin, n, target.n_outputs, end - begin, losses);
+    else row_losses(target.loss, target.quantile, y, raw.data() + begin, end - begin, losses);
     double sum = 0;
     for (std::int64_t i = begin; i < end; ++i)
-      sum += boost_row_loss(target.loss, target.quantile, target.n_outputs, target.y[static_cast<std::size_t>(i)],
-                            raw.data() + i, n) *
-             (target.weights.empty() ? 1 : target.weights[static_cast<std::size_t>(i)]);
+      sum += losses[i - begin] * (target.weights.empty() ? 1 : target.weights[static_cast<std::size_t>(i)]);
     sums[static_cast<std::size_t>(chunk)] = sum;
   });
   const double total = target.weights.empty() ? static_cast<double>(n)
