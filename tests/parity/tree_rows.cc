@@ -1,6 +1,7 @@
 // The tree ops by what must hold of any tree: grown to the end on distinct rows it knows every row; and what the host's grower grows,
 // a device grows by its kernels, bit for bit. (Unweighted classes with best cuts are compared in tests/unit/forest.)
 #include "engine/backend/host/host_grower.h"
+#include "tests/parity/boost_rows.h"
 #include "tests/parity/shap_rows.h"
 #include "tests/parity/walk_rows.h"
 
@@ -154,6 +155,7 @@ std::vector<Row<T>> tree_rows() {
       {"poisson", kExact, &check_grows_the_forest_of_the_host<T, kPoisson, kBest, false>, values},
       {"weighted_gini", kExact, &check_grows_the_forest_of_the_host<T, kGini, kBest, true>, classes},
       {"random_weighted_entropy", kExact, &check_grows_the_forest_of_the_host<T, kEntropy, kRandom, true>, classes}};
+  for (const Row<T>& row : boost_rows<T>()) rows.push_back(row);
   for (const Row<T>& row : walk_rows<T>()) rows.push_back(row);
   for (const Row<T>& row : shap_rows<T>()) rows.push_back(row);
   return rows;
