@@ -13,6 +13,8 @@
 #include "engine/core/require.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/memory_need.h"
+#include "engine/estimators/svm/memory.h"
+#include "engine/estimators/svm/shared_kernel.h"
 #include "engine/job/inspection.h"
 #include "engine/job/param_path.h"
 #include "engine/model_selection/shared_steps.h"
@@ -100,16 +102,26 @@ void for_each_candidate(const MemoryInputs& in, Visit visit) {
 }
 
 // What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline leaves the rows that it
-// made, and each distinct last estimator after it leaves the work that its candidates share.
+// made, and each distinct last estimator after it leaves the work that its candidates share. Kernel rows of support
+// vector machines count by their kernel.
 std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
   std::map<std::string, std::size_t> beginnings;   // by number of the shorter one, and step
   std::map<std::string, std::int64_t> ends;
+  struct Kernel {
+    std::int64_t bytes = 0, users = 0;
+  };
+  std::map<std::string, Kernel> kernels;
   std::int64_t sum = 0;
   ChainNeeds needs(all);
   for_each_candidate(in, [&](const SharedSteps& steps) {
     std::size_t beginning = 0;
     needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string& key) {
       if (i + 1 == steps.size()) {
+        if (const std::string kernel = memory::kernel_matrix_key(*steps[i]); !kernel.empty()) {
+          Kernel& of = kernels[std::to_string(beginning) + " " + kernel];
+          of = {.bytes = std::max(of.bytes, need.kept), .users = of.users + 1};
+          return;
+        }
         std::int64_t& most = ends[std::to_string(beginning) + " " + steps[i]->estimator];
         most = std::max(most, need.kept);
         return;
@@ -120,7 +132,10 @@ std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
     });
   });
   for (const auto& [key, bytes] : ends) sum += bytes;
-  return sum;
+  std::int64_t of_kernels = 0;
+  for (const auto& [key, kernel] : kernels)   // those of one user are its own
+    if (kernel.users > 1) of_kernels = std::min(kSharedKernelBytes, of_kernels + kernel.bytes);
+  return sum + of_kernels;
 }
 
 PartSize part_of(const schema::CrossValidate& cv, std::int64_t n_rows) {

@@ -97,12 +97,24 @@ KernelRows::KernelRows(const Context& ctx, const KernelChoice& kernel, MatrixVie
       take(points, again.to_host());
     }
   };
-  if (is_double_) keep(double_);
-  else keep(float_);
+  if (is_double_) keep(double_), own_products(double_, own_double_);
+  else keep(float_), own_products(float_, own_float_);
   capacity_ = std::clamp(cache_bytes / std::max<std::int64_t>(1, m_ * static_cast<std::int64_t>(sizeof(float))),
                          std::min(2 * most, m_), m_);
   slots_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity_ * m_));
   slot_of_.assign(static_cast<std::size_t>(m_), -1), row_in_.assign(static_cast<std::size_t>(capacity_), -1);
+}
+
+template <class E>
+void KernelRows::own_products(Points<E>& points, RowProducts<E>& own) const {
+  if (!ctx_.device.traits().uses_host_memory || points.X.cols > RowProducts<E>::kMostColumns) return;
+  Matrix<E> packed;
+  if (points.own.rows() == 0) {
+    packed = Matrix<E>(ctx_.memory(), m_, points.X.cols);
+    ctx_.ops<E>().tables->gather(points.X, {}, {}, {}, packed.view());
+  }
+  own = RowProducts<E>((points.own.rows() == 0 ? packed : points.own).to_host(), m_, points.X.cols);
+  points.own = {}, points.X = {};
 }
 
 template <class E>
@@ -126,9 +138,15 @@ KernelRows::Chosen<E> KernelRows::chosen(const Points<E>& points, std::span<cons
   const Array<std::int32_t> places(ctx_.memory(), rows);
   Matrix<E> some(ctx_.memory(), static_cast<std::int64_t>(rows.size()), points.X.cols);
   ctx_.ops<E>().tables->gather(points.X, places.view(), {}, {}, some.view());
+  return {std::move(some), norms_of(points, rows)};
+}
+
+// The norms of these rows, all of which are on the host.
+template <class E>
+Array<E> KernelRows::norms_of(const Points<E>& points, std::span<const std::int32_t> rows) const {
   std::vector<E> norms;
   for (const std::int32_t row : rows) norms.push_back(points.norms[static_cast<std::size_t>(row)]);
-  return {std::move(some), Array<E>(ctx_.memory(), std::span<const E>(norms))};
+  return Array<E>(ctx_.memory(), std::span<const E>(norms));
 }
 
 // K = the kernel's function of a b'.
@@ -137,32 +155,57 @@ void KernelRows::products(MatrixView<const E> a, VectorView<const E> a_norms, Ma
                           VectorView<const E> b_norms, MatrixView<E> K) const {
   const Backend<E>& ops = ctx_.ops<E>();
   ops.linear->gemm(Transpose::kNo, Transpose::kYes, E{1}, a, b, E{0}, K);
-  if (!is_linear(choice_)) ops.maps->apply_kernel(kernel_function(choice_), a_norms, b_norms, K);
+  apply<E>(a_norms, b_norms, K);
+}
+
+// The kernel's function of products.
+template <class E>
+void KernelRows::apply(VectorView<const E> a_norms, VectorView<const E> b_norms, MatrixView<E> K) const {
+  if (!is_linear(choice_)) ctx_.ops<E>().maps->apply_kernel(kernel_function(choice_), a_norms, b_norms, K);
 }
 
 template <class E>
 void KernelRows::compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
                               std::int64_t slot) {
   const auto count = static_cast<std::int64_t>(rows.size()), cols = m_ - first_column;
-  const Chosen<E> some = chosen(points, rows);
+  const VectorView<const E> of_columns = points.device_norms.view().slice(first_column, cols);
   float* const to = slots_.get() + slot * m_ + first_column;
+  const auto make_own = [&](E* K, std::int64_t stride) {
+    own<E>().with_all(rows, first_column, K, stride);
+    const Array<E> norms = norms_of(points, rows);
+    apply<E>(norms.view(), of_columns, MatrixView<E>(K, count, cols, stride));
+  };
   const auto make = [&](MatrixView<E> K) {
-    products<E>(some.X.view(), some.norms.view(), points.X.row_range(first_column, cols),
-                points.device_norms.view().slice(first_column, cols), K);
+    const Chosen<E> some = chosen(points, rows);
+    products<E>(some.X.view(), some.norms.view(), points.X.row_range(first_column, cols), of_columns, K);
   };
   if constexpr (std::is_same_v<E, float>) {
+    if (!own<E>().empty()) return make_own(to, m_);
     if (ctx_.device.traits().uses_host_memory) return make(MatrixView<E>(to, count, cols, m_));
   }
-  Matrix<E> made(ctx_.memory(), count, cols);
-  make(made.view());
-  const std::vector<E> host = made.to_host();
+  std::vector<E> host(static_cast<std::size_t>(count * cols));
+  if (own<E>().empty()) {
+    Matrix<E> made(ctx_.memory(), count, cols);
+    make(made.view());
+    host = made.to_host();
+  } else {
+    make_own(host.data(), cols);
+  }
   for (std::int64_t i = 0; i < count; ++i) std::copy_n(host.begin() + i * cols, cols, to + i * m_);
 }
 
 template <class E>
 std::vector<float> KernelRows::square_of(const Points<E>& points, std::span<const std::int32_t> rows) const {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  if (!own<E>().empty()) {
+    std::vector<E> host(rows.size() * rows.size());
+    own<E>().between(rows, host.data());
+    const Array<E> norms = norms_of(points, rows);
+    apply<E>(norms.view(), norms.view(), MatrixView<E>(host.data(), count, count));
+    return {host.begin(), host.end()};
+  }
   const Chosen<E> some = chosen(points, rows);
-  Matrix<E> K(ctx_.memory(), some.X.view().rows, some.X.view().rows);
+  Matrix<E> K(ctx_.memory(), count, count);
   products<E>(some.X.view(), some.norms.view(), some.X.view(), some.norms.view(), K.view());
   const std::vector<E> host = K.to_host();
   return {host.begin(), host.end()};
@@ -207,6 +250,8 @@ void KernelRows::load_all() {
         for (std::int64_t j = left; j < left + kMirrorTile; ++j) K[i * m_ + j] = K[j * m_ + i];
   });
   std::iota(slot_of_.begin(), slot_of_.end(), 0), std::iota(row_in_.begin(), row_in_.end(), 0);
+  all_loaded_ = true;
+  float_ = {}, double_ = {}, own_float_ = {}, own_double_ = {};   // nothing is left to compute
 }
 
 void KernelRows::load(std::span<const std::int32_t> rows) {

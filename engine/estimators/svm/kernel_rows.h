@@ -8,6 +8,7 @@
 
 #include "engine/core/context.h"
 #include "engine/estimators/kernels/kernel_matrix.h"
+#include "engine/estimators/svm/row_products.h"
 
 namespace kedge::engine {
 
@@ -20,15 +21,19 @@ class KernelRows {
     std::int64_t first, count;
   };
 
-  // X: m x d on the device, borrowed. Keeps as many rows as fit into cache_bytes, at least twice `most`, the most rows
-  // that are loaded together.
+  // X: m x d on the device, borrowed unless is_fixed(). Keeps as many rows as fit into cache_bytes, at least twice
+  // `most`, the most rows that are loaded together.
   template <class T>
   KernelRows(const Context& ctx, const KernelChoice& kernel, MatrixView<const T> X, double tol,
              std::int64_t cache_bytes, std::int64_t most);
 
   std::int64_t size() const { return m_; }
   bool is_double() const { return is_double_; }   // how the products are computed
-  // All rows, half of them by symmetry; capacity for them must have been asked for.
+  // Whether each value is the same to the bit whichever rows were loaded before and together, so that several fits may
+  // share the rows: all are loaded, or they come from RowProducts. X is not read any more then.
+  bool is_fixed() const { return all_loaded_ || !own_float_.empty() || !own_double_.empty(); }
+  std::int64_t capacity_bytes() const { return capacity_ * m_ * static_cast<std::int64_t>(sizeof(float)); }
+  // All rows, half of them by symmetry; capacity for them must have been asked for, and none be loaded.
   void load_all();
   // The rows, at most `most` of them, each once: they are there until the next load().
   void load(std::span<const std::int32_t> rows);
@@ -56,8 +61,20 @@ class KernelRows {
   };
   template <class E>
   void take(Points<E>& points, std::vector<E> norms);
+  // The products of load() and square(), where the device and the number of columns have them here.
+  template <class E>
+  void own_products(Points<E>& points, RowProducts<E>& own) const;
+  template <class E>
+  const RowProducts<E>& own() const {
+    if constexpr (std::is_same_v<E, float>) return own_float_;
+    else return own_double_;
+  }
   template <class E>
   Chosen<E> chosen(const Points<E>& points, std::span<const std::int32_t> rows) const;
+  template <class E>
+  Array<E> norms_of(const Points<E>& points, std::span<const std::int32_t> rows) const;
+  template <class E>
+  void apply(VectorView<const E> a_norms, VectorView<const E> b_norms, MatrixView<E> K) const;
   template <class E>
   void products(MatrixView<const E> a, VectorView<const E> a_norms, MatrixView<const E> b, VectorView<const E> b_norms,
                 MatrixView<E> K) const;
@@ -70,12 +87,14 @@ class KernelRows {
 
   bool is_there(std::int32_t row) const { return slot_of_[static_cast<std::size_t>(row)] >= 0; }
 
-  const Context& ctx_;
+  const Context ctx_;   // a copy: rows that are shared outlive the fit that made them
   KernelChoice choice_;
   std::int64_t m_ = 0, capacity_ = 0, next_ = 0;   // slots are given out in turn
-  bool is_double_ = false;
+  bool is_double_ = false, all_loaded_ = false;
   Points<float> float_;
   Points<double> double_;
+  RowProducts<float> own_float_;
+  RowProducts<double> own_double_;
   std::unique_ptr<float[]> slots_;
   std::vector<std::int64_t> slot_of_, row_in_;   // -1: none
 };

@@ -2,6 +2,8 @@
 #include "engine/estimators/svm/memory.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "engine/core/params.h"
 #include "engine/estimators/memory_terms.h"
@@ -21,7 +23,20 @@ MemoryNeed support_vectors(const SampleShape& X, const Step& step) {
   const std::int64_t pairs = std::max<std::int64_t>(1, X.n_outputs * (X.n_outputs - 1) / 2);
   const std::int64_t vectors = X.rows * 16 * kDouble + bytes_of(X.rows, X.n_outputs, 4 * kDouble);
   const std::int64_t use = 3 * rows + 2 * std::min(bytes_of(X.rows, X.rows, kDouble), kValues * kDouble) + answers(X);
-  return {.work = std::max(3 * rows + cache + set + vectors + pairs * kDouble, use + vectors), .use = use + vectors};
+  return {.work = std::max(3 * rows + cache + set + vectors + pairs * kDouble, use + vectors),
+          .use = use + vectors,
+          .kept = step.estimator == "OneClassSVM" ? 0 : cache + 2 * rows};
+}
+
+std::string kernel_matrix_key(const Step& step) {
+  constexpr std::array<std::string_view, 4> kOwners{"SVC", "NuSVC", "SVR", "NuSVR"};
+  if (std::ranges::find(kOwners, step.estimator) == kOwners.end()) return "";
+  std::string key = step.estimator;
+  for (const char* const name : {"kernel", "gamma", "degree", "coef0", "tol", "cache_size"}) {
+    const schema::Value* const value = find_value(step.params, name);
+    key += ' ' + (value ? schema::to_string(*value) : std::string("-"));
+  }
+  return key;
 }
 
 }   // namespace kedge::engine::memory

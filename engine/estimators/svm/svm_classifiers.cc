@@ -209,14 +209,17 @@ void SvmClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   bool in_double = false;
   if ((all.size() > 1 || n <= kWholeProblem) &&
       n * n * static_cast<std::int64_t>(sizeof(float)) <= cache_bytes(params_)) {
-    Matrix<T> scratch;
-    KernelRows kernel(ctx, choice, selected_rows(ctx, X, rows.order).values(ctx, scratch), params_.tol,
-                      cache_bytes(params_), n);
-    kernel.load_all();
-    in_double = kernel.is_double();
+    const auto kernel = shared_kernel(ctx, X.content, name_, params_, [&] {
+      Matrix<T> scratch;
+      auto made = std::make_shared<KernelRows>(ctx, choice, selected_rows(ctx, X, rows.order).values(ctx, scratch),
+                                               params_.tol, cache_bytes(params_), n);
+      made->load_all();
+      return made;
+    });
+    in_double = kernel->is_double();
     side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t p) {
       const Pair& pair = all[static_cast<std::size_t>(p)];
-      solve(static_cast<std::size_t>(p), kernel, pair.first_a, pair.first_b);
+      solve(static_cast<std::size_t>(p), *kernel, pair.first_a, pair.first_b);
     });
   } else {
     for (std::size_t p = 0; p < all.size(); ++p) {
@@ -225,10 +228,14 @@ void SvmClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target
       some.insert(some.end(), rows.order.begin() + pair.first_b, rows.order.begin() + pair.first_b + pair.n_b);
       const Samples<T> of_pair = selected_rows(ctx, X, some);
       Matrix<T> scratch;
-      KernelRows kernel(ctx, choice, of_pair.values(ctx, scratch), params_.tol, cache_bytes(params_),
-                        pair.size() <= kWholeProblem ? pair.size() : kMostTogether);
-      in_double = in_double || kernel.is_double();
-      solve(p, kernel, 0, pair.n_a);
+      const auto make = [&] {
+        return std::make_shared<KernelRows>(ctx, choice, of_pair.values(ctx, scratch), params_.tol,
+                                            cache_bytes(params_),
+                                            pair.size() <= kWholeProblem ? pair.size() : kMostTogether);
+      };
+      const auto kernel = all.size() == 1 ? shared_kernel(ctx, X.content, name_, params_, make) : make();
+      in_double = in_double || kernel->is_double();
+      solve(p, *kernel, 0, pair.n_a);
       ctx.progress("pairs", static_cast<std::int64_t>(p) + 1, static_cast<std::int64_t>(all.size()), "pairs");
     }
   }

@@ -7,6 +7,7 @@
 #include "engine/estimators/classes.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/svm/platt.h"
+#include "engine/estimators/svm/shared_kernel.h"
 #include "engine/estimators/svm/svm_model.h"
 #include "engine/estimators/svm/svm_params.h"
 
@@ -22,14 +23,17 @@ struct SvmClassifierParams : SvmParams {
 
 // Rows are put in the order of their classes, so that the rows of a pair are two ranges. Where the whole kernel matrix
 // fits into the cache it is computed once, and the pairs are solved side by side on it; otherwise each pair has kernel
-// rows of its own. Cost: n_samples^2 * n_features, or the support vectors' share of it; and a few n_samples a step.
-// Errors: kBadData for fewer than two classes, and for a nu that is too large for a pair. Sources: smo_block.h,
-// platt.h.
+// rows of its own. Candidates of a search share the matrix, or the rows of the only pair. Cost: n_samples^2 *
+// n_features, or the support vectors' share of it; and a few n_samples a step. Errors: kBadData for fewer than two
+// classes, and for a nu that is too large for a pair. Sources: smo_block.h, platt.h.
 template <class T>
 class SvmClassifier : public Classifier<T> {
  public:
   Squares squares() const override { return Squares::kRows; }
   bool takes_weights() const override { return true; }
+  void announce(WorkCache& plan, const std::string& content) const override {
+    announce_kernel(plan, content, name_, params_);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::int32_t n_classes() const override { return present_.n_all(); }
   bool has_proba() const override { return params_.has_proba(); }

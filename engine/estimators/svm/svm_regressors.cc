@@ -67,10 +67,12 @@ void SvmRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
           schema::ErrorCode::kBadData, "{}: all rows weigh 0", name_);
   const KernelChoice choice = svm_kernel(ctx, params_, X);
   Matrix<T> scratch;
-  KernelRows kernel(ctx, choice, X.values(ctx, scratch), params_.tol, cache_bytes(params_),
-                    2 * n <= kWholeProblem ? n : kMostTogether);
-  const SmoResult result = solve_smo(kernel, problem(y), smo_options(params_));
-  model_.begin(name_, choice, kernel.is_double(), n, X.n_cols());
+  const auto kernel = shared_kernel(ctx, X.content, name_, params_, [&] {
+    return std::make_shared<KernelRows>(ctx, choice, X.values(ctx, scratch), params_.tol, cache_bytes(params_),
+                                        2 * n <= kWholeProblem ? n : kMostTogether);
+  });
+  const SmoResult result = solve_smo(*kernel, problem(y), smo_options(params_));
+  model_.begin(name_, choice, kernel->is_double(), n, X.n_cols());
   std::vector<std::int64_t> support;
   std::vector<double> coefs;
   for (std::int64_t i = 0; i < n; ++i) {

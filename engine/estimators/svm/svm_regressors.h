@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/estimators/memory_need.h"
+#include "engine/estimators/svm/shared_kernel.h"
 #include "engine/estimators/svm/svm_model.h"
 #include "engine/estimators/svm/svm_params.h"
 
@@ -16,6 +17,9 @@ class SvmRegressor : public Regressor<T> {
   Squares squares() const override { return Squares::kRows; }
   bool squares_target() const override { return true; }
   bool takes_weights() const override { return true; }
+  void announce(WorkCache& plan, const std::string& content) const override {
+    announce_kernel(plan, content, name_, params_);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   std::vector<double> predict(const Context& ctx, const Samples<T>& X) const override;
   schema::ValueMap attributes() const override;

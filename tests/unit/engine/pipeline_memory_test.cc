@@ -195,6 +195,23 @@ TEST_F(MemoryOfAJob, CountsOnceWhatTheCandidatesOfASearchShare) {
 }
 
 // However small its trees turn out.
+TEST_F(MemoryOfAJob, CountsTheKernelRowsThatCandidatesShareOnceAKernel) {
+  const auto planned = [&](const std::vector<schema::Value>& C, const std::vector<schema::Value>& gamma) {
+    const schema::GridSearch grid{.paramGrid =
+                                      schema::ValueMap{{"C", schema::ValueList(C.begin(), C.end())},
+                                                       {"gamma", schema::ValueList(gamma.begin(), gamma.end())}}};
+    return plan({.dataset = {schema::StoredRef{"made"}},
+                 .select = {.target = "y"},
+                 .pipeline = {{"SVC", {}}},
+                 .task = grid})
+        .peak_bytes;
+  };
+  constexpr std::int64_t kKernel = kRows * 4 / 5 * (kRows * 4 / 5) * 4;   // of the training rows of a fold
+  const std::int64_t alone = planned({1.0}, {0.1, 1.0, 10.0});
+  EXPECT_NEAR(planned({1.0, 2.0}, {0.1}) - alone, kKernel, 0.4 * kKernel);
+  EXPECT_NEAR(planned({1.0, 2.0, 4.0}, {0.1, 1.0, 10.0}) - alone, 3 * kKernel, 1.2 * kKernel);
+}
+
 TEST_F(MemoryOfAJob, CountsTheRowsOfAllSplits) {
   const auto with = [&](schema::CrossValidate cv) { return plan(polynomial(2, std::move(cv))); };
   const MemoryPlan few = with({.cv = 5}), many = with({.cv = 100'000'000, .splitter = "ShuffleSplit"}), one_out = with({.splitter = "LeaveOneOut"});

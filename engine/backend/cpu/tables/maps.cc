@@ -58,7 +58,7 @@ inline __attribute__((always_inline)) float float_exp(float x) {
 KEDGE_CLONES void gaussian_row(double gamma, double x_norm, const float* y_norms, std::int64_t cols, float* k) {
   const float g = static_cast<float>(-gamma), x = static_cast<float>(x_norm);
   for (std::int64_t j = 0; j < cols; ++j) {
-    const float squared = (x - 2 * k[j]) + y_norms[j];
+    const float squared = (x + y_norms[j]) - 2 * k[j];   // the same bits for the rows in the other order
     k[j] = float_exp(g * (squared > 0 ? squared : 0.0F));
   }
 }
@@ -66,7 +66,7 @@ KEDGE_CLONES void gaussian_row(double gamma, double x_norm, const float* y_norms
 template <class T>
 KEDGE_CLONES void gaussian_row(double gamma, double x_norm, const T* y_norms, std::int64_t cols, T* k) {
   for (std::int64_t j = 0; j < cols; ++j) {
-    const double squared = x_norm - 2 * static_cast<double>(k[j]) + static_cast<double>(y_norms[j]);
+    const double squared = (x_norm + static_cast<double>(y_norms[j])) - 2 * static_cast<double>(k[j]);
     k[j] = static_cast<T>(vector_exp(-gamma * (squared > 0 ? squared : 0.0)));
   }
 }

@@ -9,6 +9,7 @@
 #include "engine/estimators/svm/free_step.h"
 #include "engine/estimators/svm/kernel_rows.h"
 #include "engine/estimators/svm/platt.h"
+#include "engine/estimators/svm/shared_kernel.h"
 #include "engine/estimators/svm/smo_block.h"
 #include "engine/estimators/svm/smo_solver.h"
 #include "fixture.h"
@@ -212,6 +213,110 @@ TEST(KernelRows, HaveTheValuesBetweenSomeOfThem) {   // of rows that are there, 
       for (std::size_t j = 0; j < rows.size(); ++j)
         EXPECT_NEAR(square[i * rows.size() + j], all.row(rows[i])[rows[j]], kFloat) << rows[i] << ' ' << rows[j];
   }
+}
+
+TEST(KernelRows, AreTheSameToTheBitWhicheverAreComputedTogether) {
+  const Context ctx{.device = testing::device_named("cpu")};
+  for (const std::int64_t d : {1, 30, 256}) {
+    PhiloxStream random(5, 0);
+    constexpr std::int64_t n = 701;
+    std::vector<double> values(static_cast<std::size_t>(n * d));
+    for (double& value : values) value = random.uniform();
+    const Matrix<double> X(ctx.memory(), n, d, values);
+    for (const char* const name : {"rbf", "linear", "poly", "sigmoid"})
+      for (const double tol : {1e-2, 1e-12}) {   // in float, in double
+        const KernelChoice choice{.name = name, .gamma = 0.5 / static_cast<double>(d)};
+        KernelRows some(ctx, choice, X.view(), tol, 0, 30), all(ctx, choice, X.view(), tol, 1 << 26, n);
+        all.load_all();
+        ASSERT_TRUE(some.is_fixed() && all.is_fixed());
+        for (const std::vector<std::int32_t>& set :
+             {std::vector<std::int32_t>{700}, {3, 40, 699}, {0, 1, 2, 3, 4, 5, 6, 515}}) {
+          const std::vector<float> square = some.square(set);
+          some.load(set);
+          for (std::size_t i = 0; i < set.size(); ++i) {
+            for (std::int64_t j = 0; j < n; ++j)
+              ASSERT_EQ(some.row(set[i])[j], all.row(set[i])[j]) << name << ' ' << d << ' ' << set[i] << ' ' << j;
+            for (std::size_t j = 0; j < set.size(); ++j)
+              ASSERT_EQ(square[i * set.size() + j], all.row(set[i])[set[j]]) << name << ' ' << d;
+          }
+        }
+      }
+  }
+}
+
+// What a search announces and asks for, with a kernel that counts how often it is made.
+class SharedKernel : public ::testing::Test {
+ protected:
+  std::shared_ptr<KernelRows> ask(double C, std::int64_t cache_bytes = 1 << 20) {
+    SvmParams params;
+    params.C = C;
+    return shared_kernel(ctx_, "X", "SVC", params, [&] {
+      ++made_;
+      return std::make_shared<KernelRows>(ctx_, KernelChoice{.name = "rbf", .gamma = 2}, std::as_const(X_).view(), kTol,
+                                          cache_bytes, problem_.n);
+    });
+  }
+  void announce(int times) {
+    for (int i = 0; i < times; ++i) announce_kernel(work_, "X", "SVC", SvmParams());
+  }
+
+  WorkCache work_;
+  Context ctx_{.device = testing::device_named("cpu"), .work = &work_};
+  Problem problem_ = curved(100);
+  Matrix<double> X_{ctx_.memory(), problem_.n, problem_.d, problem_.X};
+  int made_ = 0;
+};
+
+TEST_F(SharedKernel, IsMadeOnceAndDroppedAfterTheLastCandidate) {
+  announce(3);
+  std::weak_ptr<KernelRows> kernel = ask(1);
+  EXPECT_FALSE(kernel.expired());
+  EXPECT_EQ(ask(10).get(), kernel.lock().get());
+  EXPECT_EQ(ask(100).get(), kernel.lock().get());
+  EXPECT_EQ(made_, 1);
+  EXPECT_TRUE(kernel.expired());
+  EXPECT_NE(ask(1000), nullptr);   // that nobody announced
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(SharedKernel, IsNotKeptForASingleCandidate) {
+  announce(1);
+  const std::weak_ptr<KernelRows> kernel = ask(1);
+  EXPECT_TRUE(kernel.expired());
+}
+
+TEST_F(SharedKernel, IsNotKeptWhereValuesDependOnWhatIsLoadedTogether) {   // a device's products on demand
+  const Context emulated{.device = testing::device_named("emulated"), .work = &work_};
+  const Matrix<double> X(emulated.memory(), problem_.n, problem_.d, problem_.X);
+  announce(2);
+  const auto make = [&] {
+    ++made_;
+    return std::make_shared<KernelRows>(emulated, KernelChoice{.name = "rbf", .gamma = 2}, X.view(), kTol, 1 << 20, 10);
+  };
+  const auto first = shared_kernel(emulated, "X", "SVC", SvmParams(), make);
+  EXPECT_FALSE(first->is_fixed());
+  EXPECT_NE(shared_kernel(emulated, "X", "SVC", SvmParams(), make), first);
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(SharedKernel, IsNotKeptBeyondTheRoomOfAFold) {
+  problem_ = curved(17000);   // more than 1 GiB
+  X_ = Matrix<double>(ctx_.memory(), problem_.n, problem_.d, problem_.X);
+  announce(2);
+  EXPECT_GT(ask(1, std::int64_t{1} << 40)->capacity_bytes(), kSharedKernelBytes);
+  ask(1, std::int64_t{1} << 40);
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(SharedKernel, IsMadeAgainAfterAFailure) {
+  announce(2);
+  EXPECT_THROW(shared_kernel(ctx_, "X", "SVC", SvmParams(),
+                             []() -> std::shared_ptr<KernelRows> {
+                               throw schema::Error(schema::ErrorCode::kBadData, "it failed");
+                             }),
+               schema::Error);
+  EXPECT_NE(ask(1), nullptr);
+  EXPECT_EQ(made_, 1);
 }
 
 TEST(KernelRows, AreComputedInDoubleWhereFloatIsTooCoarse) {
