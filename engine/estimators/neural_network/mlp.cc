@@ -59,9 +59,10 @@ schema::Value or_null(const std::optional<N>& value) {
 }   // namespace
 
 template <class T>
-void MlpModel<T>::fit(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target) {
+void MlpModel<T>::fit(const Context& ctx, const MlpParams& params, const std::string& key, const Samples<T>& X,
+                      const MlpTarget& target) {
   is_by_epochs_ = params.solver != "lbfgs", is_extended_ = params.is_extended();
-  fit_ = fit_mlp(ctx, params, X, target);
+  fit_ = fit_of_search(ctx, params, key, X, target);
 }
 
 template <class T>
@@ -156,7 +157,7 @@ void MlpModel<T>::state(StateArchive& archive, const MlpParams& params, std::int
 // host those of L-BFGS. Rows: a batch and its layers, or with L-BFGS all rows in double and the layers of a block.
 template <class T>
 MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
-  constexpr std::int64_t kVectors = 5, kLeastVectors = 3, kLbfgsVectors = 30;
+  constexpr std::int64_t kVectors = 5, kLeastVectors = 3, kLbfgsVectors = 30, kAtOnce = 16;
   const schema::Value* const sizes = find_value(step.params, "hidden_layer_sizes");
   const schema::Value* const texts = find_value(step.params, "layers");
   MlpParams read{.hidden_layer_sizes = sizes ? *sizes : MlpParams().hidden_layer_sizes};
@@ -192,7 +193,15 @@ MemoryNeed MlpModel<T>::memory(const SampleShape& X, const schema::Step& step) {
                                 2 * static_cast<std::int64_t>(shape.units.size()) * most_block * memory::kDouble +
                                 parameters * kLbfgsVectors * memory::kDouble;
   const std::int64_t fit = X.copy() + targets + scored + (is_lbfgs ? by_lbfgs : by_epochs);
-  return {.work = std::max(fit, use), .minimum = bytes_of(least, kLeastVectors, X.value_bytes), .use = use};
+  // In a search, networks of which several are fitted at the same time.
+  const std::int64_t pass = bytes_of(is_lbfgs ? X.rows : std::min(X.rows, batch), parameters, 1);
+  const std::int64_t together =
+      kAtOnce * (2 * bytes_of(rows, neurons, memory::kDouble) + bytes_of(parameters, kLbfgsVectors, memory::kDouble) +
+                 (is_lbfgs && X.value_bytes < memory::kDouble ? memory::doubles(X) : 0));
+  return {.work = std::max(fit, use),
+          .minimum = bytes_of(least, kLeastVectors, X.value_bytes),
+          .use = use,
+          .kept = pass <= kSmallPass ? X.copy() + together : 0};
 }
 
 template <class T>
@@ -216,7 +225,7 @@ void MLPClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target
                    .weights = y.weights};
   target.codes.reserve(y.codes.size());
   for (const std::int32_t code : y.codes) target.codes.push_back(present_.positions[static_cast<std::size_t>(code)]);
-  model_.fit(ctx, params_, X, target);
+  model_.fit(ctx, params_, key_, X, target);
 }
 
 template <class T>
@@ -279,7 +288,7 @@ void MLPRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
   for (const double value : y.values)
     require(!is_poisson() || value >= 0, ErrorCode::kBadData,
             "{}: the target has {}, loss \"poisson\" needs values of at least 0", kRegressor, value);
-  model_.fit(ctx, params_, X,
+  model_.fit(ctx, params_, key_, X,
              {.owner = kRegressor,
               .loss = is_poisson() ? OutputLoss::kPoisson : OutputLoss::kSquared,
               .values = y.values,

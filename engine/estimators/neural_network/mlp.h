@@ -8,6 +8,7 @@
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/neural_network/mlp_fit.h"
+#include "engine/estimators/neural_network/network_search.h"
 
 namespace kedge::engine {
 
@@ -15,7 +16,9 @@ namespace kedge::engine {
 template <class T>
 class MlpModel {
  public:
-  void fit(const Context& ctx, const MlpParams& params, const Samples<T>& X, const MlpTarget& target);
+  // key: of the parameters. Small networks of a search are fitted together, see network_search.h.
+  void fit(const Context& ctx, const MlpParams& params, const std::string& key, const Samples<T>& X,
+           const MlpTarget& target);
   bool is_by_epochs() const { return is_by_epochs_; }
   // The last layer's values with its intercepts, or their exponentials: X.n_rows() x n_outputs, device.
   Matrix<T> outputs(const Context& ctx, const char* owner, const Samples<T>& X, Activation last) const;
@@ -34,10 +37,14 @@ class MlpModel {
 template <class T>
 class MLPClassifier final : public Classifier<T> {
  public:
-  explicit MLPClassifier(const schema::ValueMap& params) : params_(read_mlp_params(mlp_classifier_params(), params)) {}
+  explicit MLPClassifier(const schema::ValueMap& params)
+      : params_(read_mlp_params(mlp_classifier_params(), params)), key_(schema::to_string(params)) {}
   static schema::EstimatorInfo info();
   static MemoryNeed memory(const SampleShape& X, const schema::Step& step) { return MlpModel<T>::memory(X, step); }
 
+  void announce(WorkCache& plan, const std::string& content) const override {
+    announce_network(plan, content, this->target_kind(), key_, params_);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   std::int32_t n_classes() const override { return present_.n_all(); }
@@ -52,6 +59,7 @@ class MLPClassifier final : public Classifier<T> {
   Matrix<T> margins(const Context& ctx, const Samples<T>& X) const;
 
   MlpParams params_;
+  std::string key_;
   PresentClasses present_;
   MlpModel<T> model_;
 };
@@ -60,10 +68,14 @@ class MLPClassifier final : public Classifier<T> {
 template <class T>
 class MLPRegressor final : public Regressor<T> {
  public:
-  explicit MLPRegressor(const schema::ValueMap& params) : params_(read_mlp_params(mlp_regressor_params(), params)) {}
+  explicit MLPRegressor(const schema::ValueMap& params)
+      : params_(read_mlp_params(mlp_regressor_params(), params)), key_(schema::to_string(params)) {}
   static schema::EstimatorInfo info();
   static MemoryNeed memory(const SampleShape& X, const schema::Step& step) { return MlpModel<T>::memory(X, step); }
 
+  void announce(WorkCache& plan, const std::string& content) const override {
+    announce_network(plan, content, this->target_kind(), key_, params_);
+  }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override;
   bool takes_weights() const override { return true; }
   bool squares_target() const override { return true; }
@@ -75,6 +87,7 @@ class MLPRegressor final : public Regressor<T> {
   bool is_poisson() const { return params_.loss == "poisson"; }
 
   MlpParams params_;
+  std::string key_;
   MlpModel<T> model_;
 };
 

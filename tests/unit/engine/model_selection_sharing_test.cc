@@ -288,6 +288,18 @@ const std::vector<Sharing> kCases = {
      .n_rows = 1560,
      .n_cols = 300,
      .kind = "kernel rows"},
+    {.name = "SmallNetworks",
+     .steps = one("MLPClassifier", R"("max_iter": 15, ?)"),
+     .values = {R"("alpha": 1.0)", R"("hidden_layer_sizes": [7, 5])", R"("solver": "lbfgs")",
+                R"("early_stopping": true)", R"("hidden_layer_sizes": [3000])"},   // the last one is not small
+     .scorer = "neg_log_loss",
+     .kind = "network fits"},
+    {.name = "SmallNetworksOfValues",
+     .steps =
+         R"([{"estimator": "StandardScaler"}, {"estimator": "MLPRegressor", "params": {"max_iter": 15, "learning_rate_init": ?}}])",
+     .values = {"0.001", "0.1", "0.01"},
+     .scorer = "r2",
+     .kind = "network fits"},
     {.name = "BoostingThatStopsEarly",
      .steps = one("GradientBoostingRegressor", R"("loss": "huber", "n_iter_no_change": 2, "n_estimators": ?)"),
      .values = {"200", "3", "100"},
