@@ -79,7 +79,7 @@ void OneClassSVM<T>::fit(const Context& ctx, const Samples<T>& X, const Target& 
   }
   model_.add_fit(result);
   model_.set_support(ctx, X, std::move(support), std::move(coefs), 1, {0});
-  warn_of_limit(ctx, kName, params_, result.has_converged);
+  warn_of_fits(ctx, kName, params_, {&result, 1});
 }
 
 template <class T>

@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kHalf = 4;            // lanes: a vector of AVX2; wider ones would fall apart into scalars there
 constexpr std::int64_t kWidth = 2 * kHalf;   // two of them follow each other, since each waits for its last comparison
 constexpr double kLeastCurvature = 1e-12;   // LIBSVM's tau, of a pair along which the kernel is not positive
+constexpr double kOfRounding = 1e-5;        // of the values of a pair, which are floats
 constexpr std::int64_t kMostFree = 512;     // variables that move together
 constexpr std::int64_t kLookEvery = 64;     // steps between two looks at how many are free
 constexpr double kOfFace = 2;   // time of the steps of pairs before a step of the free variables, in its own
@@ -209,6 +210,7 @@ void SmoBlock::move(const Pair& pair) {
   const auto i = static_cast<std::size_t>(pair.i), j = static_cast<std::size_t>(pair.j);
   const float *rising = row(pair.i), *falling = row(pair.j);
   const double curvature = diagonal_[i] + diagonal_[j] - 2.0 * static_cast<double>(rising[j]);
+  is_indefinite_ = is_indefinite_ || curvature < -kOfRounding * (std::abs(diagonal_[i]) + std::abs(diagonal_[j]));
   const double step = std::min(
       {(score_[i] - score_[j]) / std::max(curvature, kLeastCurvature), room(pair.i, true), room(pair.j, false)});
   move_by(pair.i, step), move_by(pair.j, -step);
@@ -280,8 +282,8 @@ SmoBlock::Outcome SmoBlock::solve(double tol, std::int64_t max_iter) {
   std::int64_t iter = 0;
   for (std::int64_t pairs = 0;;) {   // since the last step of the free variables
     check_job_stop();
-    if (!(gap() >= tol)) return {iter, true};
-    if (iter >= max_iter) return {iter, false};
+    if (!(gap() >= tol)) return {iter, true, is_indefinite_};
+    if (iter >= max_iter) return {iter, false, is_indefinite_};
     if (pairs % kLookEvery == kLookEvery - 1 &&
         static_cast<double>(pairs) > kOfFace * pairs_of_face(free_places().size())) {
       iter += solve_face(tol, max_iter - iter), pairs = 0;

@@ -31,6 +31,7 @@ class SmoBlock {
   struct Outcome {
     std::int64_t n_iter = 0;
     bool has_converged = true;
+    bool is_indefinite = false;   // a pair met along which the kernel is below 0 by more than rounding
   };
   // Until no pair violates by `tol` or more, at most max_iter steps.
   Outcome solve(double tol, std::int64_t max_iter);
@@ -66,6 +67,7 @@ class SmoBlock {
   std::int64_t solve_face(double tol, std::int64_t max_iter);
 
   std::int64_t n_, first_of_second_, shift_, places_;
+  bool is_indefinite_ = false;
   std::vector<Group> groups_;
   std::vector<double> score_, alpha_, C_, diagonal_, y_, up_, low_;   // up_: 0 where it may rise, else -infinity
   std::vector<const float*> sources_;

@@ -129,7 +129,7 @@ class Solver {
     }
     SmoBlock block(variables, static_cast<std::int64_t>(second.begin() - chosen.begin()));
     const SmoBlock::Outcome outcome = block.solve(tol, max_iter);
-    n_iter_ += outcome.n_iter;
+    n_iter_ += outcome.n_iter, is_indefinite_ = is_indefinite_ || outcome.is_indefinite;
     std::vector<double> changes(column_.size(), 0.0);
     for (std::size_t k = 0; k < chosen.size(); ++k) {
       const auto t = static_cast<std::size_t>(chosen[k]);
@@ -220,7 +220,7 @@ class Solver {
   }
 
   SmoResult result() {
-    SmoResult result{.n_iter = n_iter_, .has_converged = has_converged_};
+    SmoResult result{.n_iter = n_iter_, .has_converged = has_converged_, .is_indefinite = is_indefinite_};
     const std::array<Extent, 2> found = extents();
     result.threshold[0] = threshold(0, found[0]);
     result.threshold[1] = problem_.by_sign ? threshold(1, found[1]) : result.threshold[0];
@@ -239,7 +239,7 @@ class Solver {
   std::vector<std::int32_t> column_;   // of KernelRows, of each row
   std::vector<double> alpha_, values_;
   std::int64_t n_iter_ = 0, most_ = 0;
-  bool has_converged_ = true;
+  bool has_converged_ = true, is_indefinite_ = false;
 };
 
 }   // namespace

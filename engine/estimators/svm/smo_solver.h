@@ -33,6 +33,7 @@ struct SmoResult {
   double objective = 0, gap = 0;   // of the dual; primal less dual
   std::int64_t n_iter = 0;
   bool has_converged = true;
+  bool is_indefinite = false;   // see SmoBlock::Outcome
 };
 
 // Small problems are one working set. Larger ones take the variables that violate most, and those of the former set

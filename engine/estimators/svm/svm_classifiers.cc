@@ -249,7 +249,6 @@ void SvmClassifier<T>::keep(const Context& ctx, const Samples<T>& X, const Sorte
                             const std::vector<SmoResult>& results) {
   const std::size_t k = present_.codes.size(), width = k - 1, n = rows.order.size();
   std::vector<double> dual(width * n, 0.0);
-  bool has_converged = true;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     const Pair& pair = pairs[p];
     const Scale scale = scale_of(results[p], is_nu_);
@@ -263,7 +262,6 @@ void SvmClassifier<T>::keep(const Context& ctx, const Samples<T>& X, const Sorte
       dual[(is_first ? pair.b - 1 : pair.a) * n + at] = is_first ? alpha : -alpha;
     }
     model_.intercept.push_back(scale.intercept), model_.add_fit(results[p]);
-    has_converged = has_converged && results[p].has_converged;
   }
   std::vector<std::int64_t> support, first;
   std::vector<std::size_t> places;
@@ -280,7 +278,7 @@ void SvmClassifier<T>::keep(const Context& ctx, const Samples<T>& X, const Sorte
   for (std::size_t w = 0; w < width; ++w)
     for (const std::size_t i : places) coefs.push_back(dual[w * n + i]);
   model_.set_support(ctx, X, std::move(support), std::move(coefs), static_cast<std::int64_t>(width), std::move(first));
-  warn_of_limit(ctx, name_, params_, has_converged);
+  warn_of_fits(ctx, name_, params_, results);
 }
 
 template <class T>

@@ -1,6 +1,8 @@
 // What parameters of support vector machines mean.
 #include "engine/estimators/svm/svm_params.h"
 
+#include <algorithm>
+
 namespace kedge::engine {
 
 template <class T>
@@ -39,8 +41,12 @@ std::vector<std::string> svm_deviations(std::vector<std::string> own) {
   return all;
 }
 
-void warn_of_limit(const Context& ctx, const char* owner, const SvmParams& params, bool has_converged) {
-  if (has_converged) return;
+void warn_of_fits(const Context& ctx, const char* owner, const SvmParams& params, std::span<const SmoResult> fits) {
+  if (std::ranges::any_of(fits, &SmoResult::is_indefinite))
+    ctx.warn(std::string(owner) + ": the kernel " + params.kernel +
+             " is not positive semidefinite on these rows, so that the fit ends at one of several optima; take another "
+             "gamma, coef0 or kernel");
+  if (std::ranges::all_of(fits, &SmoResult::has_converged)) return;
   ctx.warn(std::string(owner) + ": ended after max_iter = " + std::to_string(params.max_iter) +
            " steps, before tol was reached; scale the columns, or raise max_iter");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ std::int64_t cache_bytes(const SvmParams& params);
 // Sentences that hold for each of them.
 std::vector<std::string> svm_deviations(std::vector<std::string> own = {});
 
-// Warns where max_iter ended a fit.
-void warn_of_limit(const Context& ctx, const char* owner, const SvmParams& params, bool has_converged);
+// Warns where max_iter ended a fit, and once where a fit met that its kernel is not positive semidefinite.
+void warn_of_fits(const Context& ctx, const char* owner, const SvmParams& params, std::span<const SmoResult> fits);
 
 }   // namespace kedge::engine

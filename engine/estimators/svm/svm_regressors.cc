@@ -82,7 +82,7 @@ void SvmRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
   model_.intercept = {(result.threshold[0] + result.threshold[1]) / 2};
   model_.add_fit(result);
   model_.set_support(ctx, X, std::move(support), std::move(coefs), 1, {0});
-  warn_of_limit(ctx, name_, params_, result.has_converged);
+  warn_of_fits(ctx, name_, params_, {&result, 1});
 }
 
 template <class T>

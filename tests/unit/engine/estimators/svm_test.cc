@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/core/rng.h"
+#include "engine/estimators/catalogue.h"
 #include "engine/estimators/svm/free_step.h"
 #include "engine/estimators/svm/kernel_rows.h"
 #include "engine/estimators/svm/platt.h"
@@ -178,6 +179,42 @@ TEST(Smo, FindsTheSameOptimumOnEveryDevice) {
     const SmoResult there = solved(problem, 10, device, 1 << 26);
     EXPECT_NEAR(there.objective, host.objective, 1e-4 * -host.objective) << device;
   }
+}
+
+// The warnings of a fit with this kernel.
+std::vector<std::string> warnings_of(const std::string& estimator, const schema::ValueMap& params) {
+  const Problem problem = curved(200);
+  std::vector<std::string> warnings;
+  const Context ctx{.device = testing::device_named("cpu"), .emit = [&](const schema::EventBody& event) {
+                      if (const auto* log = std::get_if<schema::LogEvent>(&event)) warnings.push_back(log->message);
+                    }};
+  Target y;
+  y.classes = {"a", "b", "c"};
+  for (std::size_t i = 0; i < problem.y.size(); ++i) {
+    y.values.push_back(problem.y[i]);
+    y.codes.push_back(problem.y[i] < 0 ? 0 : 1 + static_cast<std::int32_t>(i % 2));
+  }
+  find_estimator(estimator)->make_f64(params)->fit(
+      ctx, samples_of(Matrix<double>(ctx.memory(), problem.n, problem.d, problem.X)), y);
+  return warnings;
+}
+
+TEST(Svm, WarnsOnceOfAKernelThatIsNotPositive) {
+  const schema::ValueMap sigmoid{{"kernel", "sigmoid"}, {"gamma", 2.0}, {"coef0", -1.0}};
+  for (const char* const estimator : {"SVC", "SVR"}) {
+    const std::vector<std::string> warnings = warnings_of(estimator, sigmoid);
+    ASSERT_EQ(warnings.size(), 1) << estimator;
+    EXPECT_EQ(warnings[0],
+              std::string(estimator) +
+                  ": the kernel sigmoid is not positive semidefinite on these rows, so that the fit ends at "
+                  "one of several optima; take another gamma, coef0 or kernel");
+  }
+}
+
+TEST(Svm, DoesNotWarnOfAKernelThatIsPositive) {
+  for (const char* const kernel : {"rbf", "linear", "poly"})
+    for (const char* const estimator : {"SVC", "SVR"})
+      EXPECT_TRUE(warnings_of(estimator, {{"kernel", kernel}}).empty()) << kernel << ' ' << estimator;
 }
 
 TEST(KernelRows, AreTheSameWhenTheyAreLoadedAgain) {
