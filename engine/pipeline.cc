@@ -6,14 +6,17 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/dates.h"
 #include "engine/core/require.h"
+#include "engine/job/dealt.h"
 #include "engine/job/job_check.h"
 #include "engine/job/task_run.h"
 #include "engine/memory/column_check.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/model/stored_model.h"
 #include "engine/model_selection/stopwatch.h"
+#include "engine/table/own_rows.h"
 #include "engine/table/target.h"
 #include "engine/table/typed_columns.h"
 #include "engine/table/value_counts.h"
@@ -91,10 +94,18 @@ struct Pipeline::Impl {
     return info;
   }
 
+  // Of the rows that the last step reads, where it is a line, whose contributions are counted from them; else nothing.
+  template <class T>
+  static std::vector<double> line_means(const Context& ctx, const std::vector<schema::Step>& steps, Chain<T>& chain,
+                                        const Samples<T>& X) {
+    if (!known_estimator(steps.back().estimator, "pipeline").is_line) return {};
+    return column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
+  }
+
   template <class T>
   void keep_model(const Context& ctx, const Selection& selection, const DatasetFile& data, const DatasetMeta& meta,
                   const TaskTarget& target, const std::vector<schema::Step>& steps, Chain<T>& chain,
-                  const Samples<T>& X, RunFiles& files) const {
+                  std::vector<double> means, RunFiles& files) const {
     schema::ModelInfo info = describe(ctx, selection, meta, target, files);
     if (const auto* reader = dynamic_cast<const ReadsTexts*>(&chain.step(0))) {
       for (const std::int64_t j :
@@ -104,10 +115,7 @@ struct Pipeline::Impl {
       }
     }
     try {
-      ModelExtras extras{.profile = training_profile(selection, data, info)};
-      if (known_estimator(steps.back().estimator, "pipeline")
-              .is_line)   // contributions of a line are counted from them
-        extras.column_means = column_means(ctx, chain.transformed(ctx, X, chain.size() - 1));
+      ModelExtras extras{.column_means = std::move(means), .profile = training_profile(selection, data, info)};
       files.model_bytes = save_model(ctx, files.model_file, steps, chain, std::move(extras), info, files.keep);
       files.model = std::move(info);
     } catch (const schema::Error& error) {
@@ -141,6 +149,21 @@ struct Pipeline::Impl {
         ctx.warn(fmt::format("{}: on a GPU the host still computes {}", step.estimator, entry->info.hostPart));
   }
 
+  // The ranks of which each loads its own rows; null: this process loads all.
+  Ranks* ranks_of_own_rows(const Context& ctx, const Selection& selection, const DatasetMeta& meta) const {
+    Ranks* const ranks = ranks_of_job();
+    const bool are_several = ranks && ranks->size() > 1;
+    return are_several && reads_own_rows(job.spec) && can_load_own_rows(ctx, selection, meta) ? ranks : nullptr;
+  }
+
+  static void tell_own_rows(const Context& ctx, const Selection& selection, std::int64_t held) {
+    const std::int64_t all = selection.n_rows * selection.n_cols() * (selection.is_float32 ? 4 : 8);
+    if (ctx.emit)
+      ctx.emit(schema::LogEvent{
+          "info", fmt::format("the first rank loaded {:.1f} of {:.1f} MiB of the table",
+                              static_cast<double>(held) / (1 << 20), static_cast<double>(all) / (1 << 20))});
+  }
+
   // Loads the table and does the task.
   template <class T>
   void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
@@ -149,15 +172,24 @@ struct Pipeline::Impl {
                schema::Result& result) const {
     const TaskTarget& target = *shared_target;
     tell_host_parts(ctx);
-    if (!table) {
-      table = load_table<T>(ctx, selection, data);
-      warm.tables->add(warm.data, selection, table);
+    std::shared_ptr<const OwnRows<T>> own_rows;
+    if (Ranks* const ranks = ranks_of_own_rows(ctx, selection, data.meta())) {
+      own_rows = OwnRows<T>::load(ctx, selection, data, *ranks);
+      table = own_rows->table();
+    } else {
+      if (!table) {
+        table = load_table<T>(ctx, selection, data);
+        warm.tables->add(warm.data, selection, table);
+      }
+      warm.tables->keep_target(job.spec.select, shared_target);
     }
-    warm.tables->keep_target(job.spec.select, shared_target);
     TaskInput<T> input{.job = job, .table = std::move(table), .target = target, .fit_bytes = plan.peak_bytes};
-    if (files && !files->model_file.empty()) {
+    const bool keeps_model = files && !files->model_file.empty();
+    if (keeps_model || own_rows) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
-        keep_model<T>(ctx, selection, data, columns, target, steps, chain, {.table = input.table}, *files);
+        const RowSumsScope sums(own_rows != nullptr);   // on every rank
+        std::vector<double> means = line_means<T>(ctx, steps, chain, {.table = input.table});
+        if (keeps_model) keep_model<T>(ctx, selection, data, columns, target, steps, chain, std::move(means), *files);
       };
     }
     result.timings.toDevice = watch.lap();
@@ -166,13 +198,15 @@ struct Pipeline::Impl {
     result.nSamples = selection.n_rows, result.nFeatures = selection.n_cols();
     result.dtype = selection.is_float32 ? "float32" : "float64";
     run_task(ctx, input, result);
+    if (own_rows) tell_own_rows(ctx, selection, own_rows->held());
   }
 
   template <class T>
   void run(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
            Stopwatch& watch, const Warm& warm, RunFiles* files, schema::Result& result) const {
     if (!selection.left_out.empty()) ctx.warn(fmt::format("text columns are left out: {}", fmt::join(selection.left_out, ", ")));
-    std::shared_ptr<Table<T>> table = warm.tables->find<T>(warm.data, selection);
+    const Ranks* const own_rows = ranks_of_own_rows(ctx, selection, data.meta());
+    std::shared_ptr<Table<T>> table = own_rows ? nullptr : warm.tables->find<T>(warm.data, selection);
     std::shared_ptr<const TaskTarget> shared_target;
     if (table) shared_target = warm.tables->find_target(job.spec.select, job.target_kind);
     if (!shared_target) {
@@ -194,6 +228,7 @@ struct Pipeline::Impl {
                                    .target = target,
                                    .has_table = table != nullptr,
                                    .is_host = is_host,
+                                   .ranks = own_rows,
                                    .has_few_values = has_few_values,
                                    .stop = ctx.stop});
     plan.columns = wide_columns;

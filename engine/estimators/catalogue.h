@@ -25,8 +25,13 @@ struct SyncBudget {
 
 // What of a fit ranks divide. kRowSums: sums over rows, or columns of boosted trees, by RowSumsScope. It calls the same
 // operations with the same arguments on every rank, from the thread that runs it: not by the clock, not by the number
-// of threads or by free memory. kTrees: the trees that it grows, by their numbers (dealt_trees.h).
-enum class DealtFit : std::uint8_t { kNothing, kRowSums, kTrees };
+// of threads or by free memory. kOwnRows: the same, of a fit that reads few rows of the table but those whose sums are
+// the rank's, unless the data ask for a more exact solver. kTrees: the trees that it grows, by their numbers
+// (dealt_trees.h).
+enum class DealtFit : std::uint8_t { kNothing, kRowSums, kOwnRows, kTrees };
+inline bool deals_row_sums(DealtFit dealt) {
+  return dealt == DealtFit::kRowSums || dealt == DealtFit::kOwnRows;
+}
 
 // One row of the catalogue. make_* return Transformer or Classifier; both check the parameters and throw Error with
 // `where` = "params.NAME" (kUnknownParameter, kWrongType, kInvalidValue).

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/lane.h"
 #include "engine/core/require.h"
 #include "engine/estimators/sparse_rows.h"
@@ -271,12 +272,16 @@ Ranges column_ranges(const Context& ctx, const Samples<T>& X) {
 
 template <class T>
 Ranges table_ranges(const Context& ctx, const Samples<T>& X) {
-  make_once(
-      X.table.get(), ctx.memory(), [&] { return X.table->ranges.has_value(); },
-      [&] {
-        X.table->ranges = column_ranges(ctx, Samples<T>{.table = X.table, .rows = {}, .shift = {}, .scale = {}});
-      });
-  Ranges ranges = *X.table->ranges;
+  const Samples<T> all{.table = X.table, .rows = {}, .shift = {}, .scale = {}};
+  Ranges ranges;
+  if (ranks_of_row_sums()) {   // they read together, whatever one of them remembers of its table
+    ranges = column_ranges(ctx, all);
+  } else {
+    make_once(
+        X.table.get(), ctx.memory(), [&] { return X.table->ranges.has_value(); },
+        [&] { X.table->ranges = column_ranges(ctx, all); });
+    ranges = *X.table->ranges;
+  }
   map_ranges(X, ranges);
   return ranges;
 }

@@ -15,6 +15,12 @@ bool fit_is_dealt(const std::vector<schema::Step>& pipeline) {
   });
 }
 
+bool reads_own_rows(const schema::JobSpec& spec) {
+  if (!std::holds_alternative<schema::Fit>(spec.task) || spec.pipeline.size() != 1) return false;
+  const CatalogueEntry* const entry = find_estimator(spec.pipeline[0].estimator);
+  return entry && entry->dealt == DealtFit::kOwnRows;
+}
+
 bool job_is_dealt(const schema::JobSpec& spec) {
   const auto is_dealt = [&]<class Task>(const Task&) {
     constexpr bool deals_fits =

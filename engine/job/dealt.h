@@ -11,6 +11,10 @@ namespace kedge::engine {
 // dealt.
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline);
 
+// Whether a rank reads few rows of the table but its own: in the fit on all rows of one step of DealtFit::kOwnRows.
+// What steps make of rows, later ones may gather.
+bool reads_own_rows(const schema::JobSpec& spec);
+
 // Whether ranks share the job: a search or a cross-validation, one that predicts, or such a fit. Any other is the first
 // rank's alone.
 bool job_is_dealt(const schema::JobSpec& spec);

@@ -82,8 +82,8 @@ void fit_all(const Context& ctx, const std::vector<schema::Step>& steps, const T
              schema::Result& result) {
   Chain<T> chain(steps);
   fit_chain(ctx, steps, chain, data.all(), data.all_targets());
+  if (input.fitted && (is_first_rank() || reads_own_rows(input.job.spec))) input.fitted(steps, chain);
   if (!is_first_rank()) return;
-  if (input.fitted) input.fitted(steps, chain);
   set_chain_outcome(steps, chain, result);
 }
 

@@ -15,10 +15,12 @@
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/svm/memory.h"
 #include "engine/estimators/svm/shared_kernel.h"
+#include "engine/job/dealt.h"
 #include "engine/job/inspection.h"
 #include "engine/job/param_path.h"
 #include "engine/model_selection/shared_steps.h"
 #include "engine/model_selection/splitters.h"
+#include "engine/table/own_rows.h"
 #include "schemas/value.h"
 
 namespace kedge::engine {
@@ -290,11 +292,20 @@ std::string in_mib(std::int64_t bytes) {
 // The table on the device.
 std::int64_t table_size(const MemoryInputs& in, const SampleShape& all) {
   if (in.has_table) return 0;
+  if (in.ranks) return own_rows_bytes(*in.ranks, in.selection);
   return in.meta.is_sparse() ? in.meta.n_entries * (all.value_bytes + 4) + (all.rows + 1) * 8 : all.value_size();
 }
 
 bool scores_proba(const CheckedJob& job) {
   return std::ranges::any_of(job.scorers, [](const Scorer* s) { return s->needs_proba || s->needs_decision; });
+}
+
+// "; on 4 ranks of machines with as much it would fit": where a table that is divided more often would.
+std::string ranks_that_do(const MemoryPlan& plan, std::int64_t available) {
+  const std::int64_t rest = plan.needed_bytes - plan.divided_bytes / plan.ranks;
+  if (plan.divided_bytes == 0 || available <= rest) return "";
+  const std::int64_t ranks = plan.divided_bytes / (available - rest) + 1;
+  return ranks > plan.ranks ? fmt::format("; {} ranks on machines with as much would do", ranks) : "";
 }
 
 bool is_checked(const MemoryPlan& plan) {
@@ -328,6 +339,8 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table +
                     peak.bytes + inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
+  if (reads_own_rows(in.job.spec) && in.is_host && !in.has_table && !in.meta.is_sparse())
+    plan.divided_bytes = all.value_size(), plan.ranks = in.ranks ? in.ranks->size() : 1;
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
   plan.where = fmt::format("pipeline[{}]", peak.step);
   if (const auto* cv = cross_validation_of(in.job.spec.task); cv && in.is_host) {
@@ -376,10 +389,11 @@ void require_memory(const Context& ctx, const MemoryPlan& plan) {
   const std::int64_t available = memory_for_job(ctx), most = plan.peak_bytes - plan.mapped_bytes;
   if (most <= available || available == 0) return;
   if (plan.needed_bytes > available) {
-    throw schema::Error(schema::ErrorCode::kOutOfMemory,
-                        fmt::format("{} needs at least {} of memory at the peak of this job, {} are available", plan.step,
-                                    in_mib(plan.needed_bytes), in_mib(available)),
-                        plan.where);
+    throw schema::Error(
+        schema::ErrorCode::kOutOfMemory,
+        fmt::format("{} needs at least {} of memory at the peak of this job, {} are available{}", plan.step,
+                    in_mib(plan.needed_bytes), in_mib(available), ranks_that_do(plan, available)),
+        plan.where);
   }
   if (!plan.columns.empty()) {
     throw schema::Error(schema::ErrorCode::kOutOfMemory,

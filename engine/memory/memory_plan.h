@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "engine/comm/ranks.h"
 #include "engine/job/job_check.h"
 #include "engine/table/selection.h"
 #include "engine/table/target.h"
@@ -23,7 +24,9 @@ struct MemoryPlan {
   std::int64_t peak_bytes = 0;     // it should not take more: with less it runs within a bound, and a warning says so
   std::int64_t mapped_bytes = 0;   // of the peak, what is mapped from the data file: the system can have it back at any time
   std::string step, where;         // the step with the largest share of the peak: "PolynomialFeatures", "pipeline[0]"
-  std::string columns = {};        // why it is so large, where that is known: columns of very many categories, by name
+  std::int64_t divided_bytes = 0;   // of what is needed, the table that ranks would divide, or do: of all rows; 0: none
+  int ranks = 1;                    // that divide it
+  std::string columns = {};         // why it is so large, where that is known: columns of very many categories, by name
 };
 
 // What a plan is made of. Borrows for the call.
@@ -34,6 +37,7 @@ struct MemoryInputs {
   const TaskTarget& target;
   bool has_table = false;                              // the table is on the device already
   bool is_host = false;                                // the device is the CPU
+  const Ranks* ranks = nullptr;                        // that load their own rows of the table (own_rows.h); null: none
   std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, if the file was searched for it
   std::stop_token stop = {};                           // the plan of a search looks at all its candidates
 };
@@ -53,9 +57,10 @@ bool wants_value_counts(const CheckedJob& job);
 // Bytes that a job may have on this device; the process's bounds included. 0: not known.
 std::int64_t memory_for_job(const Context& ctx);
 
-// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, where less than plan.needed_bytes
-// is available, or less than plan.peak_bytes and plan.columns says which columns are too many; otherwise, below
-// plan.peak_bytes, there is a warning, with both numbers as well.
+// Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, and with the number of ranks that
+// would do where they divide the table, where less than plan.needed_bytes is available, or less than plan.peak_bytes
+// and plan.columns says which columns are too many; otherwise, below plan.peak_bytes, there is a warning, with both
+// numbers as well.
 void require_memory(const Context& ctx, const MemoryPlan& plan);
 
 // Does the work of a job that is not small, on the CPU, within what is available, so that it ends with an error and is never killed. Errors: those of work(); kOutOfMemory with both numbers where an allocation failed.

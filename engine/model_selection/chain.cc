@@ -26,7 +26,7 @@ std::unique_ptr<Estimator<T>> make(const schema::Step& step) {
 }
 
 bool deals_sums(const schema::Step& step) {
-  return find_estimator(step.estimator)->dealt == DealtFit::kRowSums;
+  return deals_row_sums(find_estimator(step.estimator)->dealt);
 }
 
 bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
@@ -208,6 +208,13 @@ bool has_bins(const Context& ctx, const Table<T>& table) {
 
 }   // namespace
 
+// Ranks divide the look through the table as they do the fit.
+template <class T>
+void Chain<T>::look_at_magnitudes(const Context& ctx, const Samples<T>& X, const FitTarget& y, std::size_t step) const {
+  const RowSumsScope sums(steps_[step].sums_are_dealt);
+  require_magnitudes(ctx, steps_[step].name, *steps_[step].estimator, X, y.weighted());
+}
+
 template <class T>
 void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   FitTarget target(y);
@@ -216,7 +223,7 @@ void Chain<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   const auto fit_step = [&](std::size_t i) {
     ctx.check_stop();
     current = readable(ctx, current, i);
-    require_magnitudes(ctx, steps_[i].name, *steps_[i].estimator, current, target.weighted());
+    look_at_magnitudes(ctx, current, target, i);
     steps_[i].n_features = current.n_cols();
     if (steps_[i].estimator->reads_bins() && !has_bins(ctx, *current.table)) {
       Stopwatch watch(ctx);

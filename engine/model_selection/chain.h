@@ -66,6 +66,7 @@ class Chain {
   };
   template <class Work>
   auto timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work);
+  void look_at_magnitudes(const Context& ctx, const Samples<T>& X, const FitTarget& y, std::size_t step) const;
   void fit_one(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step);
   // The rows of the fit as the step leaves them, and with them the target of the next one.
   Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, FitTarget& y, std::size_t step);

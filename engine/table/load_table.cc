@@ -9,87 +9,16 @@
 #include "engine/core/gpu_memory.h"
 #include "engine/core/host_view.h"
 #include "engine/core/require.h"
+#include "engine/table/row_source.h"
 #include "engine/table/selection.h"
 
 namespace kedge::engine {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-
 constexpr std::int64_t kChunkBytes = std::int64_t{32} << 20;   // how often a cancel is looked for
 
-// The value matrix of a data set and the part of it that is wanted. Borrows.
-template <class S>
-struct Source {
-  const S* values;
-  std::int64_t stride;
-  const Selection& selection;
-  bool adjacent;                // the columns lie side by side
-  std::vector<double> scales;   // of the columns, where they differ: codes of categories are not scaled
-  std::vector<const CellMap*> maps;   // of the columns, where any has one
-
-  Source(std::span<const S> all, const DatasetMeta& meta, const Selection& selection)
-      : values(all.data()), stride(meta.n_values_columns), selection(selection), adjacent(true) {
-    for (std::size_t j = 1; j < selection.columns.size(); ++j) {
-      adjacent = adjacent && selection.columns[j] == selection.columns[j - 1] + 1;
-    }
-    const auto has_map = [](const FeatureSource& from) { return static_cast<bool>(from.cells); };
-    if (std::any_of(selection.sources.begin(), selection.sources.end(), has_map))
-      for (const FeatureSource& from : selection.sources) maps.push_back(from.cells.map.get());
-    const auto is_nominal = [](const Feature& feature) { return feature.is_nominal; };
-    if (selection.scale == 1 || std::none_of(selection.features.begin(), selection.features.end(), is_nominal)) return;
-    for (const Feature& feature : selection.features) scales.push_back(feature.is_nominal ? 1 : selection.scale);
-  }
-  double at(std::int64_t row, std::int64_t feature) const {
-    const auto j = static_cast<std::size_t>(feature);
-    const auto stored = static_cast<double>(values[row * stride + selection.columns[j]]);
-    return maps.empty() || !maps[j] ? stored : maps[j]->of(stored);
-  }
-};
-
 template <class T, class S>
-void copy_mapped_row(const Source<S>& source, std::int64_t row, T* out) {
-  for (std::int64_t j = 0; j < source.selection.n_cols(); ++j) {
-    const double scale = source.scales.empty() ? source.selection.scale : source.scales[static_cast<std::size_t>(j)];
-    out[j] = static_cast<T>(source.at(row, j) * scale);
-  }
-}
-
-template <class T, class S>
-void copy_row(const Source<S>& source, std::int64_t row, T* out) {
-  if (!source.maps.empty()) return copy_mapped_row(source, row, out);
-  const std::int64_t n_cols = source.selection.n_cols();
-  const S* in = source.values + row * source.stride;
-  const double scale = source.selection.scale;
-  const std::int64_t* columns = source.selection.columns.data();
-  if (!source.scales.empty()) {
-    for (std::int64_t j = 0; j < n_cols; ++j)
-      out[j] = static_cast<T>(static_cast<double>(in[columns[j]]) * source.scales[static_cast<std::size_t>(j)]);
-    return;
-  }
-  if (!source.adjacent) {
-    for (std::int64_t j = 0; j < n_cols; ++j) out[j] = static_cast<T>(static_cast<double>(in[columns[j]]) * scale);
-    return;
-  }
-  in += source.selection.columns[0];
-  if (std::is_same_v<T, S> && scale == 1) {
-    std::memcpy(out, in, static_cast<std::size_t>(n_cols) * sizeof(T));
-    return;
-  }
-#pragma omp simd
-  for (std::int64_t j = 0; j < n_cols; ++j) out[j] = static_cast<T>(static_cast<double>(in[j]) * scale);
-}
-
-template <class T, class S>
-void copy_rows(const Source<S>& source, std::int64_t first, std::int64_t count, T* out) {
-  const std::int64_t n_cols = source.selection.n_cols();
-#pragma omp parallel for schedule(static) if (count * n_cols > 65536)
-  for (std::int64_t i = 0; i < count; ++i) copy_row(source, first + i, out + i * n_cols);
-}
-
-template <class T, class S>
-void fill_in_place(const Context& ctx, const Source<S>& source, MatrixView<T> X) {
+void fill_in_place(const Context& ctx, const RowSource<S>& source, MatrixView<T> X) {
   const std::int64_t row_bytes = X.cols * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, X.rows);
   for (std::int64_t first = 0; first < X.rows; first += chunk) {
@@ -102,7 +31,7 @@ void fill_in_place(const Context& ctx, const Source<S>& source, MatrixView<T> X)
 // Rows are converted into the buffer from which a GPU takes them, while it copies those before. Memory of another kind,
 // and a row that no buffer can take, of more than some 500,000 columns, is sent from memory of its own.
 template <class T, class S>
-void fill_by_upload(const Context& ctx, const Source<S>& source, MatrixView<T> X) {
+void fill_by_upload(const Context& ctx, const RowSource<S>& source, MatrixView<T> X) {
   GpuMemory* const gpu = gpu_memory(ctx.memory());
   const auto row_bytes = static_cast<std::size_t>(X.cols) * sizeof(T);
   const bool fits = gpu && row_bytes <= gpu->upload_bytes();
@@ -126,33 +55,15 @@ void fill_by_upload(const Context& ctx, const Source<S>& source, MatrixView<T> X
 }
 
 template <class T, class S>
-void fill(const Context& ctx, const Source<S>& source, Matrix<T>& X) {
+void fill(const Context& ctx, const RowSource<S>& source, Matrix<T>& X) {
   if (X.rows() == 0 || X.cols() == 0) return;
   if (ctx.device.traits().uses_host_memory) return fill_in_place(ctx, source, X.view());
   fill_by_upload(ctx, source, X.view());
 }
 
-// Says what is wrong with the value at `cell`; rows are counted from 0.
-template <class S>
-[[noreturn]] void refuse_value(const Source<S>& source, Cell cell, const char* dtype) {
-  const Selection& selection = source.selection;
-  const std::string& name = selection.features[static_cast<std::size_t>(cell.col)].name;
-  const double value = source.at(cell.row, cell.col);
-  if (!std::isnan(value)) {
-    const std::string problem = std::isinf(value) ? "is infinite" : fmt::format("is {}, too large for {}", value * selection.scale, dtype);
-    throw Error(ErrorCode::kBadData, fmt::format("column '{}', row {} (counted from 0) {}", name, cell.row, problem));
-  }
-  std::int64_t missing = 0;
-  for (std::int64_t i = 0; i < selection.n_rows; ++i) missing += std::isnan(source.at(i, cell.col));
-  throw Error(ErrorCode::kBadData,
-              fmt::format("column '{}' has {} missing value{} (NaN), the first in row {} (counted from 0); the first step must take them, as "
-                          "SimpleImputer does",
-                          name, missing, missing == 1 ? "" : "s", cell.row));
-}
-
 // The first cell that is infinite as T, in a column that has one. Nothing if the table only lacks values.
 template <class T, class S>
-std::optional<Cell> find_infinite(const Context& ctx, const Source<S>& source, const Table<T>& table) {
+std::optional<Cell> find_infinite(const Context& ctx, const RowSource<S>& source, const Table<T>& table) {
   const std::int64_t n_cols = table.X.cols();
   Array<T> low(ctx.memory(), n_cols), high(ctx.memory(), n_cols);
   ctx.ops<T>().tables->column_range(table.X.view(), {}, low.view(), high.view());   // ignores NaN
@@ -168,7 +79,7 @@ std::optional<Cell> find_infinite(const Context& ctx, const Source<S>& source, c
 }
 
 template <class T, class S>
-std::shared_ptr<Table<T>> load_from(const Context& ctx, const Source<S>& source) {
+std::shared_ptr<Table<T>> load_from(const Context& ctx, const RowSource<S>& source) {
   auto table = std::make_shared<Table<T>>();
   table->X = Matrix<T>(ctx.memory(), source.selection.n_rows, source.selection.n_cols());
   fill(ctx, source, table->X);
@@ -185,8 +96,8 @@ std::shared_ptr<Table<T>> load_from(const Context& ctx, const Source<S>& source)
 template <class T>
 std::shared_ptr<Table<T>> load_table(const Context& ctx, const Selection& selection, const DatasetFile& data) {
   if (data.meta().is_sparse()) return load_sparse_table<T>(ctx, selection, data);
-  if (data.meta().is_float32) return load_from<T>(ctx, Source<float>(data.values_f32(), data.meta(), selection));
-  return load_from<T>(ctx, Source<double>(data.values_f64(), data.meta(), selection));
+  if (data.meta().is_float32) return load_from<T>(ctx, RowSource<float>(data.values_f32(), data.meta(), selection));
+  return load_from<T>(ctx, RowSource<double>(data.values_f64(), data.meta(), selection));
 }
 
 template std::shared_ptr<Table<float>> load_table(const Context&, const Selection&, const DatasetFile&);

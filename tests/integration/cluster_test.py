@@ -198,6 +198,9 @@ class Cluster(unittest.TestCase):
             words = {where: server.run({"dataset": holes, "task": {"predict": {"model": model}}, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
             self.assertEqual(words["cpu"], words["cluster"])
             self.assertIn("NaN", words["cpu"])
+            words = {where: server.run({**fit, "dataset": holes, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
+            self.assertEqual(words["cpu"], words["cluster"])   # each rank loads its own rows
+            self.assertIn("column 'u' has 1 missing value (NaN), the first in row 15000", words["cpu"])
 
     def test_cancels_a_job_on_all_ranks(self):
         slow = {**FOREST, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 3000}}], "task": {"crossValidate": {"cv": 5}}}
@@ -252,6 +255,20 @@ class Cluster(unittest.TestCase):
             finally:
                 server.stop()
             self.assertEqual(group_of(folder), [])
+
+    def test_ranks_end_with_kedged(self):
+        """Killed in the midst of a job: no rank is left."""
+        slow = {**FOREST, "pipeline": [{"estimator": "RandomForestClassifier", "params": {"n_estimators": 3000}}], "task": {"fit": {}}}
+        with tempfile.TemporaryDirectory() as folder:
+            server = Kedged(folder, "--devices", "cpu", "--cluster-ranks", 3, env={"TMPDIR": folder})
+            try:
+                job = server.submit({**slow, "device": "cluster"})
+                wait_for(lambda: server.job(job)["state"] == "running", 90, "the job's begin")
+                self.assertEqual(len(group_of(folder)), 3)
+                server.kill()
+                wait_for(lambda: not group_of(folder), 30, "the end of all ranks")
+            finally:
+                server.stop()
 
 
 class Configuration(unittest.TestCase):

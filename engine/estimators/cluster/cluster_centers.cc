@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/comm/dealt_blocks.h"
+#include "engine/core/host_view.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -192,7 +194,24 @@ template <class T>
 double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,
                   VectorView<const std::int32_t> labels, VectorView<const double> weights) {
   Array<double> squared(ctx.memory(), X.rows), total(ctx.memory(), 1);
-  ctx.ops<T>().clusters->squared_to_assigned(X, centers, labels, squared.view());
+  const bool is_dealt = X.rows >= kLeastDealtRows && ctx.device.traits().uses_host_memory;
+  Ranks* const ranks = is_dealt ? ranks_of_row_sums() : nullptr;
+  const Part own = own_rows(ranks, X.rows);
+  const VectorView<double> of_own = squared.view().slice(own.begin, own.size());
+  const auto measure = [&] {
+    ctx.ops<T>().clusters->squared_to_assigned(X.row_range(own.begin, own.size()), centers,
+                                               labels.slice(own.begin, own.size()), of_own);
+  };
+  if (ranks) {
+    const PartedBytes all = ranks->share([&] {
+      measure();
+      const auto bytes = std::as_bytes(std::span(host_view(of_own).data(), static_cast<std::size_t>(own.size())));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    });
+    ctx.memory().to_device(squared.data(), all.bytes.data(), all.bytes.size());
+  } else {
+    measure();
+  }
   ctx.ops<double>().rows->weighted_sums({squared.data(), X.rows, 1}, weights, total.view());
   return total.to_host()[0];
 }

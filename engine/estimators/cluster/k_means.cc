@@ -7,6 +7,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/cluster/cluster_centers.h"
+#include "engine/estimators/own_values.h"
 
 namespace kedge::engine {
 namespace {
@@ -198,10 +199,10 @@ template <class T>
 void KMeans<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   this->require_rows_for_clusters(X);
   const Moments moments = column_moments(ctx, X);
-  Matrix<T> scratch;
   const Samples<T> centred = X.then(moments.mean, std::vector<double>(moments.mean.size(), 1.0));
+  const OwnValues<T> values(ctx, centred);
   LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
-  KMeansRun<T> best = best_run<T>(ctx, centred.values(ctx, scratch), moments, y.weights, params_, random);
+  KMeansRun<T> best = best_run<T>(ctx, values.view(), moments, y.weights, params_, random);
   const std::int64_t found = different_labels(ctx, best.labels, params_.n_clusters);
   labels_.set(std::move(best.labels));
   centers_ = std::move(best.centers), inertia_ = best.inertia, n_iter_ = best.n_iter;

@@ -18,7 +18,7 @@ namespace kedge::engine {
 constexpr const char* kCenters = "the first draw of k-means++, the draws of batches, and empty clusters";
 
 void add_cluster(Rows& rows) {
-  add<KMeans>(rows, memory::clusters, {16, 4}, {.host_part = kCenters, .dealt = DealtFit::kRowSums});
+  add<KMeans>(rows, memory::clusters, {16, 4}, {.host_part = kCenters, .dealt = DealtFit::kOwnRows});
   add<MiniBatchKMeans>(rows, memory::clusters, {60, 4, 25}, {.host_part = kCenters});
   add<BisectingKMeans>(rows, BisectingKMeans<float>::memory, {160, 40, 40},
                        {.host_part = "the rows of each cluster, and empty clusters"});

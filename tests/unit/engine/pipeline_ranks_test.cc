@@ -51,18 +51,22 @@ const DatasetFile& data_of(const JobSpec& spec) {
   return made.back().second;
 }
 
-std::string run_alone(const JobSpec& spec, Ranks* ranks = nullptr) {
+std::string run_alone(const JobSpec& spec, Ranks* ranks = nullptr, std::string* log = nullptr) {
   const std::unique_ptr<Device> device = open_device("cpu");
   RunFiles files{.model_file = "/nonexistent/model", .keep = std::size_t{64} << 20};
   const bool is_first = !ranks || ranks->is_first();
   const RanksScope scope(ranks);
-  schema::Result result =
-      Pipeline::build(spec).run({.device = *device, .seed = 0}, data_of(spec), {}, is_first ? &files : nullptr);
+  Context ctx{.device = *device, .seed = 0};
+  if (log && is_first)
+    ctx.emit = [log](const schema::EventBody& body) {
+      if (const auto* line = std::get_if<schema::LogEvent>(&body)) *log += line->message + "\n";
+    };
+  schema::Result result = Pipeline::build(spec).run(ctx, data_of(spec), {}, is_first ? &files : nullptr);
   return lasting(std::move(result), files.model_bytes);
 }
 
 // By rank; an error becomes its message.
-std::vector<std::string> run_on_ranks(const JobSpec& spec, int size) {
+std::vector<std::string> run_on_ranks(const JobSpec& spec, int size, std::string* log = nullptr) {
   data_of(spec);   // opened before there are several threads
   const auto comms = make_thread_comms(size);
   std::vector<std::string> results(comms.size());
@@ -74,7 +78,7 @@ std::vector<std::string> run_on_ranks(const JobSpec& spec, int size) {
         Ranks ranks(*comms[r]);
         std::optional<schema::Error> error;
         try {
-          results[r] = run_alone(spec, &ranks);
+          results[r] = run_alone(spec, &ranks, log);
         } catch (const schema::Error& failure) {
           error = failure;
         }
@@ -282,6 +286,49 @@ TEST_P(SumsOnRanks, GiveTheResultOfOneProcess) {
   EXPECT_TRUE(job_is_dealt(spec));
   const std::string alone = run_alone(spec);
   for (const int size : {2, 3, 4, 7}) EXPECT_EQ(run_on_ranks(spec, size)[0], alone) << size << " ranks";
+}
+
+// Fits on all rows of 32 MB, of which a rank loads its own. `share`: of what it should hold the most that it may, since
+// k-means++ looks at rows of others.
+struct OwnRowsJob {
+  const char *name, *generator, *steps;
+  double share = 1.1;
+  friend void PrintTo(const OwnRowsJob& job, std::ostream* out) { *out << job.name; }
+};
+class OwnRowsOnRanks : public testing::TestWithParam<OwnRowsJob> {};
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, OwnRowsOnRanks,
+    testing::Values(
+        OwnRowsJob{"Scaler", "make_classification", R"({"estimator": "StandardScaler"})"},
+        OwnRowsJob{"Ranges", "make_classification", R"({"estimator": "MinMaxScaler"})"},
+        OwnRowsJob{"Magnitudes", "make_classification", R"({"estimator": "MaxAbsScaler"})"},
+        OwnRowsJob{"Bayes", "make_classification", R"({"estimator": "GaussianNB"})"},
+        OwnRowsJob{"Counts", "make_classification", R"({"estimator": "BernoulliNB"})"},
+        OwnRowsJob{"Ridge", "make_regression", R"({"estimator": "Ridge"})"},
+        OwnRowsJob{"RidgeOfClasses", "make_classification", R"({"estimator": "RidgeClassifier"})"},
+        OwnRowsJob{"Logistic", "make_classification",
+                   R"({"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
+        OwnRowsJob{"Means", "make_blobs",
+                   R"({"estimator": "KMeans", "params": {"n_clusters": 4, "max_iter": 5, "random_state": 1}})", 1.8}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(OwnRowsOnRanks, LoadTheirShareAndGiveTheResultOfOneProcess) {
+  const JobSpec spec = spec_from(fmt::format(
+      R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": 100000, "n_features": 40, "random_state": 1}}}}}},
+          "select": {{"dtype": "float64"}}, "pipeline": [{}], "task": {{"fit": {{}}}}}})",
+      GetParam().generator, GetParam().steps));
+  ASSERT_TRUE(reads_own_rows(spec));
+  const std::string alone = run_alone(spec);
+  for (const int size : {2, 3, 4}) {
+    std::string log;
+    EXPECT_EQ(run_on_ranks(spec, size, &log)[0], alone) << size << " ranks";
+    double held = 0, all = 0;
+    const std::size_t at = log.find("the first rank loaded ");
+    ASSERT_NE(at, log.npos) << log;
+    ASSERT_EQ(std::sscanf(log.c_str() + at, "the first rank loaded %lf of %lf MiB of the table", &held, &all), 2);
+    EXPECT_NEAR(all, 30.5, 0.1);
+    EXPECT_LE(held, all / size * GetParam().share + 0.5) << size << " ranks";
+  }
 }
 
 TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {

@@ -1,0 +1,26 @@
+// Values of samples where ranks divide the sums over their rows.
+#pragma once
+
+#include <optional>
+
+#include "engine/core/demand_rows.h"
+#include "engine/estimators/samples.h"
+
+namespace kedge::engine {
+
+// As Samples::values(), which copies all rows that an affine map changes. Within a RowSumsScope, on the host, a rank
+// copies its own rows, and others when they are read. Borrows the context and the samples.
+template <class T>
+class OwnValues {
+ public:
+  OwnValues(const Context& ctx, const Samples<T>& X);
+  MatrixView<const T> view() const { return values_; }
+
+ private:
+  Matrix<T> scratch_;
+  std::optional<DemandRows<T>> rows_;
+  Matrix<T> demanded_;   // of rows_
+  MatrixView<const T> values_;
+};
+
+}   // namespace kedge::engine
