@@ -113,8 +113,7 @@ void BoostGrower::measure(std::span<const double> gradients, std::span<const dou
   });
   largest_gradient_ = 0, largest_hessian_ = hessians.empty() ? 1 : 0;
   for (const Peaks& peak : peaks) {
-    require(peak.is_finite, schema::ErrorCode::kBadData,
-            "boosting: the gradients of tree {} are not finite: lower learning_rate, or scale the target", number_ + 1);
+    require_finite_gradients(peak.is_finite, number_);
     largest_gradient_ = std::max(largest_gradient_, peak.gradient),
     largest_hessian_ = std::max(largest_hessian_, peak.hessian);
   }

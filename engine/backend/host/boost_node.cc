@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/core/require.h"
 #include "engine/core/rng.h"
 
 namespace kedge::engine {
@@ -23,6 +24,11 @@ void bound(const BoostRules& rules, const BoostNode& parent, BoostNode& left, Bo
 }
 
 }   // namespace
+
+void require_finite_gradients(bool are_finite, std::uint64_t number) {
+  require(are_finite, schema::ErrorCode::kBadData,
+          "boosting: the gradients of tree {} are not finite: lower learning_rate, or scale the target", number + 1);
+}
 
 BoostNode boost_root(const BoostRules& rules, std::int64_t n_rows, BoostSum sum) {
   BoostNode node;

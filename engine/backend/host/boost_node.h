@@ -39,6 +39,9 @@ struct BoostNode {
   }
 };
 
+// Errors: kBadData for tree `number` (from 0) where derivatives are not finite.
+void require_finite_gradients(bool are_finite, std::uint64_t number);
+
 // The node of all rows.
 BoostNode boost_root(const BoostRules& rules, std::int64_t n_rows, BoostSum sum);
 // Whether it has enough rows for a cut, and is not too deep.

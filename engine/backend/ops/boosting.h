@@ -43,8 +43,8 @@ class BoostRun {
 class BoostOps {
  public:
   virtual ~BoostOps() = default;
-  // Whether it takes such a fit. Left to the host: up to kFewBoostRows rows, losses without curvature, trees of so many
-  // leaves that their histograms would fill the device, and fits whose columns ranks divide.
+  // Whether it takes such a fit. Left to the host: up to kFewBoostRows rows, losses without curvature, and trees of so
+  // many leaves that their histograms would fill the device.
   virtual bool takes(BoostLoss loss, std::int64_t n_rows, std::int64_t n_cols, const BoostRules& rules) const = 0;
   // The trees of host/booster.h, bit for bit. Borrows the rules; copies the table and the targets to the device.
   virtual std::unique_ptr<BoostRun> start(const BoostFit& fit) = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/backend/host/booster.h"
+#include "engine/comm/ranks.h"
 
 namespace kedge::engine {
 namespace {
@@ -45,7 +46,8 @@ template <class T>
 std::unique_ptr<BoostRun> start_run(const Context& ctx, const HistFit<T>& fit, const BoostRules& rules,
                                     std::span<const double> baseline) {
   BoostOps* const ops = boost_ops(ctx.device.trees());
-  const bool is_there = ops && ops->takes(fit.target.loss, fit.target.n_rows(), fit.X.cols, rules);
+  const bool is_there = ops && !ranks_of_row_sums() &&   // which divide the columns
+                        ops->takes(fit.target.loss, fit.target.n_rows(), fit.X.cols, rules);
   BoostBinning binning = fit.binning;
   binning.packs = !is_there;
   BoostTable table = boost_table(fit.X, fit.rows, binning, *fit.categories);

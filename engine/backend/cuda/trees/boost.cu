@@ -11,8 +11,6 @@
 #include "engine/backend/cuda/trees/boost_rows.cuh"
 #include "engine/backend/cuda/trees/ready_boost.h"
 #include "engine/backend/host/boost_rounds.h"
-#include "engine/comm/ranks.h"
-#include "engine/core/require.h"
 #include "engine/core/stop.h"
 
 namespace kedge::engine {
@@ -213,9 +211,7 @@ class CudaBoost final : public BoostRun {
     const std::vector<DeviceBoostCut> cuts = search(1, (rows.n + rows_of_block_ - 1) / rows_of_block_, 1);
     double peaks[2];
     runtime_.to_host(peaks, raw(peaks_) + 2 * k, sizeof peaks);
-    require(std::isfinite(peaks[0]) && std::isfinite(peaks[1]), schema::ErrorCode::kBadData,
-            "boosting: the gradients of tree {} are not finite: lower learning_rate, or scale the target",
-            n_trees_ + 1);
+    require_finite_gradients(std::isfinite(peaks[0]) && std::isfinite(peaks[1]), n_trees_);
     const bool has_hessians = hessians_.size() > 0;
     const BoostUnits units = boost_units(peaks[0], has_hessians ? peaks[1] : 1, has_hessians, rows.n);
     rounds_.set_root({.gradient_unit = units.gradient_unit,
@@ -458,8 +454,7 @@ class CudaBoost final : public BoostRun {
 
 bool takes_boosting(const CudaRuntime&, BoostLoss loss, std::int64_t n_rows, std::int64_t n_cols,
                     const BoostRules& rules) {
-  if (n_rows <= kFewBoostRows || loss == BoostLoss::kAbsolute || loss == BoostLoss::kQuantile || ranks_of_row_sums())
-    return false;
+  if (n_rows <= kFewBoostRows || loss == BoostLoss::kAbsolute || loss == BoostLoss::kQuantile) return false;
   const std::int64_t most = n_rows / rules.min_samples_leaf + 1,
                      leaves = rules.max_leaves > 0 ? std::min(rules.max_leaves, most) : most;
   return leaves * histogram_size(n_cols) <= kHistogramBytes / static_cast<std::int64_t>(sizeof(BoostBin));
