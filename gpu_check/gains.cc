@@ -18,6 +18,7 @@ namespace {
 using engine::Context;
 using engine::Device;
 using engine::Samples;
+using schema::Value;
 using schema::ValueList;
 using schema::ValueMap;
 
@@ -53,7 +54,7 @@ std::vector<Row> gain_rows() {
       {"MLPClassifier", kMany, kWide, {{"hidden_layer_sizes", ValueList{256, 128}}, {"max_iter", 5}}},
       {"SVC", kPairs},
       {"LinearSVC"},
-      {"SGDClassifier"},
+      {"SGDClassifier", kMany, kWide, {{"max_iter", 5}, {"tol", Value()}}},
       {"RandomForestClassifier", kMany, kWide, {{"n_estimators", 50}}},
       {"ExtraTreesClassifier", kMany, kWide, {{"n_estimators", 50}}},
       {"RandomForestRegressor", kMany, kWide, {{"n_estimators", 20}}},

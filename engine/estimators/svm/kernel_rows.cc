@@ -182,6 +182,11 @@ void KernelRows::compute_from(const Points<E>& points, std::span<const std::int3
   if constexpr (std::is_same_v<E, float>) {
     if (!own<E>().empty()) return make_own(to, m_);
     if (ctx_.device.traits().uses_host_memory) return make(MatrixView<E>(to, count, cols, m_));
+    if (cols == m_) {   // whole rows lie as the slots do
+      Matrix<E> made(ctx_.memory(), count, cols);
+      make(made.view());
+      return ctx_.memory().to_host(to, made.data(), static_cast<std::size_t>(count * cols) * sizeof(E));
+    }
   }
   std::vector<E> host(static_cast<std::size_t>(count * cols));
   if (own<E>().empty()) {
