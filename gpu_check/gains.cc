@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
@@ -111,14 +110,6 @@ Samples<float> on(Device& device, const Data& data, std::int64_t rows, std::int6
   return engine::samples_of(std::move(X));
 }
 
-double seconds_of(Device& device, const std::function<void()>& work) {
-  device.memory().synchronize();
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  device.memory().synchronize();
-  return seconds_since(begin);
-}
-
 void ask(const Context& ctx, const engine::Estimator<float>& estimator, const Row& row, const Samples<float>& X) {
   if (row.timed == Timed::kPredict) dynamic_cast<const engine::Classifier<float>&>(estimator).predict(ctx, X);
   else dynamic_cast<const engine::Contributor<float>&>(estimator).contributions(ctx, X, {});
@@ -133,7 +124,7 @@ double timed_on(Device& device, const Row& row, const Data& data, const Data& as
   if (row.timed != Timed::kFit) estimator->fit(ctx, X, data.y);
   double seconds = 0;
   for (int run = 0; run < runs; ++run)
-    seconds = seconds_of(device, [&] {
+    seconds = seconds_of(device.memory(), [&] {
       if (row.timed == Timed::kFit) estimator->fit(ctx, X, data.y);
       else ask(ctx, *estimator, row, Q);
     });

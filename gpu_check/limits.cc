@@ -1,12 +1,12 @@
 // What the device reaches: copies, products of matrices by type, launches and waits. Each is measured on as much as
 // takes some milliseconds, so that a slow device is not kept long.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include "engine/core/array.h"
+#include "gpu_check/clock.h"
 #include "gpu_check/section.h"
 
 namespace kedge::gpu_check {
@@ -19,15 +19,6 @@ using engine::Memory;
 
 constexpr double kEnoughSeconds = 0.02;   // of one run, beside which the clock and a launch are small
 constexpr int kRuns = 5;                  // of which the median counts
-
-template <class F>
-double seconds_of(Memory& memory, F&& work) {
-  memory.synchronize();
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  memory.synchronize();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 template <class F>
 double median_seconds(Memory& memory, F&& work) {

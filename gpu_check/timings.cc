@@ -91,12 +91,10 @@ double fit_seconds(engine::Device& device, const Timed& row, const Data& data) {
   const Context ctx{.device = device};
   const auto estimator = engine::find_estimator(row.estimator)->make_f32(row.params);
   const Samples<float> asked = row.predicts ? data.tenth(device) : Samples<float>();
-  device.memory().synchronize();
-  const auto begin = std::chrono::steady_clock::now();
-  estimator->fit(ctx, data.all(), data.target());
-  if (row.predicts) dynamic_cast<const engine::Classifier<float>&>(*estimator).predict(ctx, asked);
-  device.memory().synchronize();
-  return seconds_since(begin);
+  return seconds_of(device.memory(), [&] {
+    estimator->fit(ctx, data.all(), data.target());
+    if (row.predicts) dynamic_cast<const engine::Classifier<float>&>(*estimator).predict(ctx, asked);
+  });
 }
 
 double copy_seconds(engine::Device& device, std::int64_t bytes) {
@@ -105,13 +103,9 @@ double copy_seconds(engine::Device& device, std::int64_t bytes) {
   engine::Array<char> from(memory, piece), to(memory, piece);
   from.zero();
   double best = 1e9;
-  for (int run = 0; run < 4; ++run) {
-    memory.synchronize();
-    const auto begin = std::chrono::steady_clock::now();
-    memory.copy(to.data(), from.data(), static_cast<std::size_t>(piece));
-    memory.synchronize();
-    best = std::min(best, seconds_since(begin));
-  }
+  for (int run = 0; run < 4; ++run)
+    best = std::min(best,
+                    seconds_of(memory, [&] { memory.copy(to.data(), from.data(), static_cast<std::size_t>(piece)); }));
   return best * static_cast<double>(bytes) / static_cast<double>(piece);
 }
 
@@ -188,11 +182,8 @@ Finding time_asked(engine::Device& device, const Asked& row) {
     const engine::MatrixView<double> answers(out.data(), rows, out.cols());
     double best = 1e9;
     for (int run = 0; run < runs; ++run) {
-      device.memory().synchronize();
-      const auto begin = std::chrono::steady_clock::now();
-      ready->predict(some, answers);
-      device.memory().synchronize();
-      if (run > 0) best = std::min(best, seconds_since(begin));   // the first one loads code and packs nodes
+      const double seconds = seconds_of(device.memory(), [&] { ready->predict(some, answers); });
+      if (run > 0) best = std::min(best, seconds);   // the first one loads code and packs nodes
     }
     return best;
   };

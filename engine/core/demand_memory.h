@@ -35,8 +35,8 @@ class DemandMemory final : public Memory {
   void zero(void* p, std::size_t bytes) override { host_.zero(p, bytes); }
   void synchronize() override { host_.synchronize(); }
 
-  // Bytes [first, first + bytes) are about to be written by the caller, who has them from `write`, with any number of
-  // threads; pieces that they share with others are made first. Errors: those of write.
+  // Bytes [first, first + bytes) get memory, and write() fills them, with any number of threads; pieces that they share
+  // with others are made first. Errors: those of write.
   void bring(std::size_t first, std::size_t bytes, const std::function<void(std::byte* array)>& write);
   // Bytes that are there.
   std::size_t held() const { return held_.load(); }

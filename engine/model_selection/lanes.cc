@@ -187,7 +187,7 @@ class Team {
   std::vector<Piece> pieces_;
   std::int64_t next_ = 0, end_ = std::int64_t{1} << 62;   // pieces from end_ on are not begun
   int at_work_ = 0;                                       // lanes
-  // Whoever stops the job stops the pieces.
+  // A stop of the job stops the pieces.
   struct Stop {
     Team& team;
     void operator()() const noexcept { team.stop_from(0); }

@@ -1,4 +1,4 @@
-// Who is left to use shared kernel rows is counted; the last one drops them.
+// Counts the candidates that will still use shared kernel rows; the last one drops them.
 #include "engine/estimators/svm/shared_kernel.h"
 
 #include <fmt/format.h>

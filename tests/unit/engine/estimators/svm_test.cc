@@ -312,7 +312,7 @@ TEST_F(SharedKernel, IsMadeOnceAndDroppedAfterTheLastCandidate) {
   EXPECT_EQ(ask(100).get(), kernel.lock().get());
   EXPECT_EQ(made_, 1);
   EXPECT_TRUE(kernel.expired());
-  EXPECT_NE(ask(1000), nullptr);   // that nobody announced
+  EXPECT_NE(ask(1000), nullptr);   // which no candidate announced
   EXPECT_EQ(made_, 2);
 }
 
