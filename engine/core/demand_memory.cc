@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +20,13 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20, kLeastPiece = std::size_t{64} << 10;
 constexpr std::size_t kMostPieces = 8192;   // each may become a mapping of its own, of which a process has 65,530
+
+// The kernel's own call: UCX, which some MPIs load, puts a function of four arguments in place of libc's mremap, and the
+// fifth, where to, is lost.
+bool move_mapping(std::byte* from, std::size_t bytes, std::byte* to) {
+  const long at = ::syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+  return at == static_cast<long>(reinterpret_cast<std::uintptr_t>(to));
+}
 
 }   // namespace
 
@@ -109,8 +118,7 @@ bool DemandMemory::make_piece(std::size_t piece) {
     if (made != MAP_FAILED) {
       const std::size_t first = piece * piece_bytes_;
       make_(first, piece_end(piece) - first, static_cast<std::byte*>(made));
-      is_there =
-          ::mremap(made, piece_bytes_, piece_bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, array_ + first) != MAP_FAILED;
+      is_there = move_mapping(static_cast<std::byte*>(made), piece_bytes_, array_ + first);
       if (is_there) is_made_[piece] = true, held_ += piece_bytes_;
       else ::munmap(made, piece_bytes_);
     }
