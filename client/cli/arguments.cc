@@ -41,7 +41,7 @@ const char* bare_unit(double bare) {
   return bare == 1 ? "seconds" : bare == 60 ? "minutes" : "hours";
 }
 
-void duration(CLI::App& app, const char* flag, double& seconds, Span span, const std::string& help) {
+CLI::Option* duration(CLI::App& app, const char* flag, double& seconds, Span span, const std::string& help) {
   const std::string least = schema::duration_text(span.least), most = schema::duration_text(span.most);
   const auto read = [=, &seconds](const std::string& text) {
     const std::optional<double> given = schema::parse_duration(text, span.bare);
@@ -55,7 +55,7 @@ void duration(CLI::App& app, const char* flag, double& seconds, Span span, const
   const std::string words =
       fmt::format("{}: {} to {}, such as 90s, 2m or 1h; a number without a unit counts {} (default {})", help, least,
                   most, bare_unit(span.bare), schema::duration_text(seconds));
-  app.add_option_function<std::string>(flag, read, words)->type_name("TIME");
+  return app.add_option_function<std::string>(flag, read, words)->type_name("TIME");
 }
 
 std::vector<std::string> states() {
@@ -275,7 +275,8 @@ void uploads(CLI::App& app, Options& options) {
 
 void checks(CLI::App& app, Options& options) {
   duration(app, "--wait", options.wait_s, {.least = 0, .most = 3600, .bare = 1},
-           "How long to wait for a device while the server still looks for them");
+           "How long to wait for a server that starts, and for its devices; without it, for the devices alone")
+      ->each([&options](const std::string&) { options.waits_for_server = true; });
   CLI::Option* const gpu =
       app.add_flag("--gpu", options.gpu,
                    "Ask no server: compare what the GPU of this machine computes with what its CPU does, in a minute");

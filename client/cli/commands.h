@@ -59,6 +59,7 @@ struct Options {
   bool none = false;           // use --none
   bool man = false;            // help --man
   double wait_s = 10;          // doctor --wait
+  bool waits_for_server = false;   // it was given
   bool gpu = false;            // doctor --gpu
   bool cluster = false;        // doctor --cluster; `file` is its --config
   int port = 5335;             // host-exec --port; `file` is its --key, `arguments` the host and the command

@@ -119,15 +119,21 @@ bool has_device(const schema::ServerInfo& info) {
   return std::ranges::any_of(info.devices, [](const schema::DeviceEntry& device) { return device.missing.empty(); });
 }
 
-// A server lists its devices while it already takes jobs: until then it names none.
-schema::ServerInfo info_with_devices(const Session& session, double patience_s) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
-  schema::ServerInfo info = session.info();   // an error here says what is wrong
-  while (info.devices.empty() && std::chrono::steady_clock::now() < until) {
+// What the server says, once it names devices: it looks for them while it already takes jobs. With --wait it may still
+// be starting, too.
+schema::ServerInfo info_with_devices(const Session& session, const Options& options) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.wait_s);
+  while (true) {
+    const bool is_last = std::chrono::steady_clock::now() >= until;
+    try {
+      schema::ServerInfo info = session.info();
+      if (!info.devices.empty() || is_last) return info;
+    } catch (const schema::Error& error) {
+      const bool may_start = error.code == schema::ErrorCode::kConnection && error.where.empty();
+      if (!options.waits_for_server || !may_start || is_last) throw;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    info = session.info();
   }
-  return info;
 }
 
 }  // namespace
@@ -136,7 +142,7 @@ int doctor(const Options& options) {
   if (options.gpu) return gpu_doctor(options);
   if (options.cluster) return cluster_doctor(options);
   if (!options.json) fmt::print("server   {}\n", server_url(options));
-  const schema::ServerInfo info = info_with_devices(connect_server(options), options.wait_s);
+  const schema::ServerInfo info = info_with_devices(connect_server(options), options);
   const bool is_usable = has_device(info);
   if (options.json) {
     fmt::print("{}\n", schema::to_json(info));

@@ -5,25 +5,18 @@ import pathlib
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from kedge_server import BIN, SANITIZED, Kedged  # noqa: E402
+from kedge_server import BIN, SANITIZED, Kedged, free_port  # noqa: E402
 from pages import ROOT, pages  # noqa: E402
 
 # What a block may need that this test does not have; the block is then read but not run.
 NOT_HERE = {"OpenML", "Debian 12 and root", "root", "a cloud account", "Docker", "a build", "a GPU", "a terminal", "the network", "numpy", "scikit-learn", "PyTorch", "XGBoost", "tritonclient", "kedge-arrow"}
 PAGE_SECONDS = 1500 if SANITIZED else 300
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Session:

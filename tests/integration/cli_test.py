@@ -15,10 +15,11 @@ import sys
 import tempfile
 import termios
 import threading
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from kedge_server import BIN, ROOT, Kedged, wait_for  # noqa: E402
+from kedge_server import BIN, ROOT, Kedged, free_port, wait_for  # noqa: E402
 
 FIT = {"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "LogisticRegression"}], "task": {"fit": {}}}
 ROWS = "sepal_length_cm,sepal_width_cm,petal_length_cm,petal_width_cm\n5.1,3.5,1.4,0.2\n"
@@ -363,6 +364,24 @@ class ByName(WithServer):
         for _ in range(10):
             self.user.environment.update(KEDGE_URL=self.locked.url, KEDGE_TOKEN=self.new_token())
             self.user.run("jobs")
+
+
+class Waiting(unittest.TestCase):
+    def test_doctor_waits_for_a_server_that_starts_if_it_is_told_to(self):
+        port = free_port()
+        user = User(f"http://127.0.0.1:{port}")
+        self.addCleanup(user.folder.cleanup)
+        self.assertIn("is kedged running there?", user.run("doctor", "--wait", "0s", code=69).stderr)
+        waiting = subprocess.Popen([BIN / "kedge", "doctor", "--wait", "60s"], env=user.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(6)   # any other command has given up by then
+        self.assertIsNone(waiting.poll())
+        with tempfile.TemporaryDirectory() as folder:
+            server = subprocess.Popen([BIN / "kedged", "--listen", f"127.0.0.1:{port}", "--data-dir", folder], stderr=subprocess.DEVNULL)
+            said, _ = waiting.communicate(timeout=120)
+            server.terminate()
+            server.wait(60)
+        self.assertEqual(waiting.returncode, 0, said)
+        self.assertIn("all well", said)
 
 
 class Shells(unittest.TestCase):

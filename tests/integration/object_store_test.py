@@ -15,7 +15,7 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from kedge_server import BIN, Kedged, Process, spec, wait_for  # noqa: E402
+from kedge_server import BIN, Kedged, Process, free_port, spec, wait_for  # noqa: E402
 
 try:
     import boto3
@@ -58,12 +58,6 @@ def forest_of(server, url):
     assert job["result"]["nSamples"] == 220 and len(job["result"]["scores"]["accuracy"]["perFold"]) == 5, job["result"]
     assert job["result"]["scores"] == same["result"]["scores"], (job["result"]["scores"], same["result"]["scores"])
     return job
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Cutter:

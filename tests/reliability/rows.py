@@ -12,7 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from kedge_server import BIN, FINAL, SANITIZED, Kedged, Process, Reply, read_port, spec, wait_for  # noqa: E402,F401
+from kedge_server import BIN, FINAL, SANITIZED, Kedged, Process, Reply, free_port, read_port, spec, wait_for  # noqa: E402,F401
 
 SKIPPED = 77
 FAKE = BIN / "kedge_fake_worker"

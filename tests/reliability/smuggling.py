@@ -9,8 +9,8 @@ import socketserver
 import sys
 import threading
 
-from rows import BIN, ROOT, CannotRun, Process, main, tool, wait_for, within
-from streams import accepts, free_port
+from rows import BIN, ROOT, CannotRun, Process, free_port, main, tool, wait_for, within
+from streams import accepts
 
 VECTORS = ROOT / "tests" / "unit" / "server_http" / "gate_vectors.txt"
 CANARY = b"GET /canary HTTP/1.1\r\nHost: a\r\n\r\n"

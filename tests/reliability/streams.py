@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 
-from rows import FAKE, Process, long_job, main, rss_kib, small, spec, tool, wait_for, within
+from rows import FAKE, Process, free_port, long_job, main, rss_kib, small, spec, tool, wait_for, within
 
 
 def port_of(server):
@@ -343,12 +343,6 @@ def worst_lag(row, server, name, port, job, seconds):
     row.expect(len(later) >= len(arrived["direct"]) - 1, f"{name}: {len(later)} events came, {len(arrived['direct'])} without it")
     row.expect(max(later, default=1e9) <= 100, f"{name}: an event came {max(later, default=-1):.0f} ms later than without it")
     return f"{len(later)} events, {max(later, default=-1):.0f} ms later at most, {seconds} s open"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def accepts(port):

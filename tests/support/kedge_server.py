@@ -1,8 +1,11 @@
 """Starts kedged and the OpenML mirror for tests, on loopback, and talks to them. Standard library only."""
+import contextlib
 import json
 import os
 import pathlib
+import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +33,15 @@ def wait_for(condition, seconds, what):
 def read_port(path):
     text = path.read_text().strip() if path.exists() else ""
     return int(text) if text else None
+
+
+def free_port():
+    """A port of 127.0.0.1 on which nothing listens, and which the system gives to no connection: those begin at 32768."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def text_of(file):

@@ -6,7 +6,6 @@ import argparse
 import os
 import pathlib
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -34,12 +33,6 @@ for line in io.lines("%s") do ids[#ids + 1] = line end
 local at = 0
 request = function() at = at %% #ids + 1; return wrk.format("GET", "/v1/jobs/" .. ids[at], {["Authorization"] = "Bearer %s"}) end
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def milliseconds(text):
@@ -104,7 +97,7 @@ def main():
     parser.add_argument("--only", nargs="*", choices=GOALS, default=list(GOALS))
     options = parser.parse_args()
     os.environ["KEDGE_BIN"] = str(options.bin)
-    from kedge_server import Kedged, Process, wait_for
+    from kedge_server import Kedged, Process, free_port, wait_for
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.chmod(folder, 0o755)   # nginx's worker gives up root

@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "client" / "python" / "src")]
 import kedge  # noqa: E402
-from kedge_server import BIN, Kedged, Process, wait_for  # noqa: E402
+from kedge_server import BIN, Kedged, Process, free_port, wait_for  # noqa: E402
 
 MODELS = {"iris": (load_iris, LogisticRegression(max_iter=1000)), "digits": (load_digits, RandomForestClassifier(100, random_state=0))}
 REQUESTS = 200
@@ -48,12 +47,6 @@ class Server:
         if said.returncode:
             raise SystemExit(f"{self.name}: {said.stdout}{said.stderr}")
         return json.loads(said.stdout)
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def mlserver(folder, fitted):
