@@ -57,7 +57,7 @@ def s1(row):
         row.expect(ask_as(server, "alice", "GET", "/v1/datasets/job-abc").json() == mine, "the user's data set was replaced or removed")
         row.expect(ask_as(server, "alice", "GET", "/v1/datasets").json() == {"datasets": [mine]}, "data of jobs is listed")
         try:
-            wait_for(lambda: len(stored(server)) == 1, 10, "the end of the jobs' data")
+            wait_for(lambda: len(stored(server)) == 1, 60, "the end of the jobs' data")
         except AssertionError:
             row.expect(False, f"{len(stored(server))} tables are there when all jobs have ended, 1 is the user's")
         return f"{count} jobs with data under one id, {len(taken)} taken, all with their own"
