@@ -35,6 +35,18 @@ KEDGE_HD_INLINE BoostDerivatives multinomial_derivatives(double share, bool is_o
   return {share - (is_own ? 1 : 0), share * (1 - share)};
 }
 
+// Where the i-th edge of equal shares lies among n ascending values, counting edges from 1 (numpy's percentile, method
+// averaged_inverted_cdf): at `high`, or in the middle of both.
+struct QuantilePlace {
+  std::int64_t low, high;
+  bool is_between;
+};
+KEDGE_HD_INLINE QuantilePlace quantile_place(std::int64_t n, int max_bins, int i) {
+  const double step = 100.0 / max_bins, place = static_cast<double>(n) * (i * step / 100.0) - 1, below = floor(place);
+  const auto low = static_cast<std::int64_t>(below > 0 ? below : 0.0), high = static_cast<std::int64_t>(below + 1);
+  return {low, high < n - 1 ? high : n - 1, place == below};
+}
+
 // The loss of a row; raw[k * stride] is its raw prediction of output k.
 KEDGE_HD_INLINE double boost_row_loss(BoostLoss loss, double quantile, std::int32_t n_outputs, double y,
                                       const double* raw, std::int64_t stride) {

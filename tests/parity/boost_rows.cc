@@ -72,11 +72,17 @@ void check_boost(Probe<T>& probe) {
       engine::boost_table(X, fitted, {}, std::vector<std::vector<double>>(static_cast<std::size_t>(n_cols)));
   const engine::BoostTable others = engine::coded_rows(X, validation, table.columns);
   engine::Booster host(table, rules, target_of(fitted));
-  const auto run = ops->start({.table = &table,
+  const auto cells = probe.upload(data.cells);
+  const engine::MatrixView<const T> device_X(cells.data(), n, n_cols);
+  engine::BoostCodes codes = ops->bin(engine::BoostCells<T>{device_X, fitted}, {}),
+                     other_codes = ops->code(engine::BoostCells<T>{device_X, validation}, table.columns);
+  expect_equal(probe, codes.codes.to_host(), table.codes, "codes");
+  expect_equal(probe, other_codes.codes.to_host(), others.codes, "codes of other rows");
+  const auto run = ops->start({.table = std::move(codes),
                                .rules = &rules,
                                .target = target_of(fitted),
                                .baseline = host.baseline(),
-                               .validation = &others,
+                               .validation = std::move(other_codes),
                                .validation_target = target_of(validation)});
   BoostForest expected{.n_cols = n_cols, .n_outputs = k}, got = expected;
   std::vector<double> raw;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/backend/boost_functors.h"
 #include "engine/backend/host/boost_ranks.h"
 #include "engine/backend/host/row_chunks.h"
 #include "engine/backend/raw.h"
@@ -55,27 +56,23 @@ void radix_sort(std::vector<Key>& keys, std::vector<Key>& scratch) {
 }
 
 // Middles of ascending values.
-std::vector<double> middles(const std::vector<double>& values) {
+std::vector<double> middles(std::span<const double> values) {
   std::vector<double> edges;
   for (std::size_t i = 0; i + 1 < values.size(); ++i) edges.push_back((values[i] + values[i + 1]) / 2);
   return edges;
 }
 
-// numpy's percentile, method averaged_inverted_cdf, of the sorted values at(0) .. at(n - 1).
-template <class At>
-std::vector<double> quantiles(std::size_t n, int max_bins, const At& at) {
-  std::vector<double> edges;
-  const double step = 100.0 / max_bins;
-  for (int i = 1; i < max_bins; ++i) {
-    const double place = static_cast<double>(n) * (i * step / 100.0) - 1, below = std::floor(place);
-    const auto low = static_cast<std::size_t>(std::max(0.0, below)),
-               high = std::min(n - 1, static_cast<std::size_t>(below + 1));
-    edges.push_back(place == below ? at(high) - (at(high) - at(low)) * 0.5 : at(high));
-  }
-  return edges;
+double quantile_edge(const QuantilePlace& place, double low, double high) {
+  return place.is_between ? high - (high - low) * 0.5 : high;
 }
 
-// The same where values have weights: the first at which the weights up to it reach the share, or its middle with the
+// Equal ones are one; an infinite one would take missing values.
+void tidy(std::vector<double>& edges) {
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  for (double& edge : edges) edge = std::min(edge, std::numeric_limits<double>::max());
+}
+
+// Where values have weights: the first at which the weights up to it reach the share, or its middle with the
 // next.
 struct WeightedValue {
   double value, weight;
@@ -122,22 +119,12 @@ class ColumnBinner {
 
   void find_edges(std::span<const T> values, BoostColumn& column) {
     column.edges = binning_.weights.empty() || !binning_.drawn.empty() ? edges_of(values) : weighted_edges_of(values);
-    std::vector<double>& edges = column.edges;
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-    for (double& edge : edges)
-      edge = std::min(edge, std::numeric_limits<double>::max());   // an infinite edge would take missing values
+    tidy(column.edges);
   }
 
   void code_values(std::span<const T> values, BoostColumn& column, std::uint8_t* codes) {
     if (column.is_category) return code_categories(values, column, codes);
-    std::array<T, 256> edges;
-    edges.fill(std::numeric_limits<T>::infinity());
-    for (std::size_t i = 0; i < column.edges.size(); ++i) {
-      const double edge = column.edges[i];
-      edges[i] = static_cast<T>(edge);   // of T: the greatest that is not above the edge
-      if (static_cast<double>(edges[i]) > edge)
-        edges[i] = std::nextafter(edges[i], -std::numeric_limits<T>::infinity());
-    }
+    const std::array<T, 256> edges = cell_edges<T>(column);
     const auto missing = static_cast<std::uint8_t>(column.n_bins());
     const auto n = static_cast<std::int64_t>(values.size());
     if constexpr (sizeof(T) == 4) count_edges_f32(values.data(), n, edges.data(), missing, codes);
@@ -171,7 +158,12 @@ class ColumnBinner {
     for (std::size_t i = 0; i < keys_.size() && distinct.size() <= static_cast<std::size_t>(binning_.max_bins); ++i)
       if (i == 0 || keys_[i] != keys_[i - 1]) distinct.push_back(from_ordered<T>(keys_[i]));
     if (distinct.size() <= static_cast<std::size_t>(binning_.max_bins)) return middles(distinct);
-    return quantiles(keys_.size(), binning_.max_bins, [&](std::size_t i) { return from_ordered<T>(keys_[i]); });
+    std::vector<double> edges;
+    for (int i = 1; i < binning_.max_bins; ++i) {
+      const QuantilePlace place = quantile_place(std::ssize(keys_), binning_.max_bins, i);
+      edges.push_back(quantile_edge(place, from_ordered<T>(keys_[place.low]), from_ordered<T>(keys_[place.high])));
+    }
+    return edges;
   }
 
   std::vector<double> weighted_edges_of(std::span<const T> values) const {
@@ -294,6 +286,35 @@ std::vector<double> distinct_values(MatrixView<const T> X, std::int64_t column) 
   return values;
 }
 
+std::vector<double> value_edges(std::span<const double> distinct) {
+  std::vector<double> edges = middles(distinct);
+  tidy(edges);
+  return edges;
+}
+
+std::vector<double> quantile_edges(std::int64_t n, int max_bins, std::span<const double> low,
+                                   std::span<const double> high) {
+  std::vector<double> edges;
+  for (int i = 1; i < max_bins; ++i)
+    edges.push_back(quantile_edge(quantile_place(n, max_bins, i), low[i - 1], high[i - 1]));
+  tidy(edges);
+  return edges;
+}
+
+template <class T>
+std::array<T, 256> cell_edges(const BoostColumn& column) {
+  std::array<T, 256> edges;
+  edges.fill(std::numeric_limits<T>::infinity());
+  for (std::size_t i = 0; i < column.edges.size(); ++i) {
+    const double edge = column.edges[i];
+    edges[i] = static_cast<T>(edge);
+    if (static_cast<double>(edges[i]) > edge) edges[i] = std::nextafter(edges[i], -std::numeric_limits<T>::infinity());
+  }
+  return edges;
+}
+
+template std::array<float, 256> cell_edges(const BoostColumn&);
+template std::array<double, 256> cell_edges(const BoostColumn&);
 template BoostTable boost_table(MatrixView<const float>, std::span<const std::int32_t>, const BoostBinning&,
                                 const std::vector<std::vector<double>>&);
 template BoostTable boost_table(MatrixView<const double>, std::span<const std::int32_t>, const BoostBinning&,

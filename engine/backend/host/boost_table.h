@@ -2,6 +2,7 @@
 // included.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -62,5 +63,16 @@ BoostTable coded_rows(MatrixView<const T> X, std::span<const std::int32_t> rows,
 // The distinct values of a column, ascending, without missing ones.
 template <class T>
 std::vector<double> distinct_values(MatrixView<const T> X, std::int64_t column);
+
+// The edges of a column whose values lie elsewhere: between its distinct values, ascending, where they are at most
+// max_bins; otherwise from those at the max_bins - 1 places of quantile_place(n, max_bins, i).
+std::vector<double> value_edges(std::span<const double> distinct);
+std::vector<double> quantile_edges(std::int64_t n, int max_bins, std::span<const double> low,
+                                   std::span<const double> high);
+
+// The edges of a column of numbers as T: of each the greatest T that is not above it. The places behind them are
+// infinite.
+template <class T>
+std::array<T, 256> cell_edges(const BoostColumn& column);
 
 }   // namespace kedge::engine

@@ -12,13 +12,31 @@
 
 namespace kedge::engine {
 
-// What trees are fitted to, in host memory, borrowed.
+// A table as bytes in the memory of a device.
+struct BoostCodes {
+  std::int64_t n_rows = 0;
+  std::vector<BoostColumn> columns;
+  Array<std::uint8_t> codes;   // codes[column * n_rows + row]
+  static BoostCodes of(Memory& memory, const BoostTable& table) {
+    return {table.n_rows, table.columns, Array<std::uint8_t>(memory, std::span<const std::uint8_t>(table.codes))};
+  }
+};
+
+// Which rows of a matrix in the memory of a device.
+template <class T>
+struct BoostCells {
+  MatrixView<const T> X;
+  std::span<const std::int32_t> rows;   // empty: all
+  std::int64_t n_rows() const { return rows.empty() ? X.rows : std::ssize(rows); }
+};
+
+// What trees are fitted to. The rules are borrowed, and so are the targets, in host memory.
 struct BoostFit {
-  const BoostTable* table = nullptr;
+  BoostCodes table;
   const BoostRules* rules = nullptr;
   BoostTarget target;
-  std::span<const double> baseline;         // by output: where raw predictions begin
-  const BoostTable* validation = nullptr;   // codes of the rows that validate, by the same bins; null: none do
+  std::span<const double> baseline;   // by output: where raw predictions begin
+  BoostCodes validation;              // of the rows that validate, by the same bins; may be empty
   BoostTarget validation_target;
 };
 
@@ -46,8 +64,13 @@ class BoostOps {
   // Whether it takes such a fit. Left to the host: up to kFewBoostRows rows, losses without curvature, and trees of so
   // many leaves that their histograms would fill the device.
   virtual bool takes(BoostLoss loss, std::int64_t n_rows, std::int64_t n_cols, const BoostRules& rules) const = 0;
-  // The trees of host/booster.h, bit for bit. Borrows the rules; copies the table and the targets to the device.
-  virtual std::unique_ptr<BoostRun> start(const BoostFit& fit) = 0;
+  // boost_table() and coded_rows() of the host, bit for bit, where no column is a category and edges have no weights.
+  virtual BoostCodes bin(const BoostCells<float>& cells, const BoostBinning& binning) = 0;
+  virtual BoostCodes bin(const BoostCells<double>& cells, const BoostBinning& binning) = 0;
+  virtual BoostCodes code(const BoostCells<float>& cells, const std::vector<BoostColumn>& columns) = 0;
+  virtual BoostCodes code(const BoostCells<double>& cells, const std::vector<BoostColumn>& columns) = 0;
+  // The trees of host/booster.h, bit for bit. Copies the targets to the device.
+  virtual std::unique_ptr<BoostRun> start(BoostFit fit) = 0;
 };
 
 // Null where trees grow in the host's memory by its own code.

@@ -76,12 +76,13 @@ std::vector<std::uint8_t> category_mask(const char* owner, const Value& given, c
 }
 
 template <class T>
-void HistRows<T>::read(const Context& ctx, const Samples<T>& X) {
-  view_ = X.values(ctx, scratch_);
-  if (ctx.device.traits().uses_host_memory || view_.size() == 0) return;
-  host_.resize(static_cast<std::size_t>((view_.rows - 1) * view_.stride + view_.cols));
-  ctx.memory().to_host(host_.data(), view_.data, host_.size() * sizeof(T));
-  view_ = MatrixView<const T>(host_.data(), view_.rows, view_.cols, view_.stride);
+MatrixView<const T> HistRows<T>::host() {
+  if (is_on_host_) return host_;
+  is_on_host_ = true, host_ = values_;
+  if (ctx_.device.traits().uses_host_memory || values_.size() == 0) return host_;
+  copy_.resize(static_cast<std::size_t>((values_.rows - 1) * values_.stride + values_.cols));
+  ctx_.memory().to_host(copy_.data(), values_.data, copy_.size() * sizeof(T));
+  return host_ = MatrixView<const T>(copy_.data(), values_.rows, values_.cols, values_.stride);
 }
 
 // Codes of the table become places among the fitted names.
@@ -96,23 +97,23 @@ void HistRows<T>::translate(const Samples<T>& X, const HistCategories& categorie
     for (std::size_t c = 0; c < own.size(); ++c)
       if (const auto at = std::ranges::lower_bound(names, own[c]); at != names.end() && *at == own[c])
         place[c] = static_cast<T>(at - names.begin());
-    const HostMatrix<const T> rows = host_view(view_);
+    const HostMatrix<const T> rows = host_view(host());
     if (made.empty())
-      for (std::int64_t i = 0; i < view_.rows; ++i) made.insert(made.end(), rows.row(i).begin(), rows.row(i).end());
-    for (std::int64_t i = 0; i < view_.rows; ++i) {
-      T& cell = made[static_cast<std::size_t>(i * view_.cols + j)];
+      for (std::int64_t i = 0; i < values_.rows; ++i) made.insert(made.end(), rows.row(i).begin(), rows.row(i).end());
+    for (std::int64_t i = 0; i < values_.rows; ++i) {
+      T& cell = made[static_cast<std::size_t>(i * values_.cols + j)];
       if (cell == cell) cell = place[static_cast<std::size_t>(cell)];
     }
   }
   if (made.empty()) return;
-  host_ = std::move(made);
-  view_ = MatrixView<const T>(host_.data(), X.n_rows(), X.n_cols(), X.n_cols());
+  copy_ = std::move(made);
+  host_ = MatrixView<const T>(copy_.data(), X.n_rows(), X.n_cols(), X.n_cols());
 }
 
 template <class T>
 HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X, std::vector<std::uint8_t> mask,
-                      std::int64_t max_bins, HistCategories& found) {
-  read(ctx, X);
+                      std::int64_t max_bins, HistCategories& found)
+    : ctx_(ctx), values_(X.values(ctx, scratch_)) {
   found = {.is_category = std::move(mask), .names = {}, .numbers = {}};
   found.names.resize(found.is_category.size()), found.numbers.resize(found.is_category.size());
   for (std::int64_t j = 0; j < X.n_cols(); ++j) {
@@ -120,11 +121,11 @@ HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X
     if (!found.is_category[at]) continue;
     ctx.check_stop();
     if (is_nominal(X, j)) {
-      found.names[at] = names_of(view_, X, j);
+      found.names[at] = names_of(host(), X, j);
       found.numbers[at].resize(found.names[at].size());
       std::iota(found.numbers[at].begin(), found.numbers[at].end(), 0.0);
     } else {
-      found.numbers[at] = distinct_values(view_, j);
+      found.numbers[at] = distinct_values(host(), j);
     }
     require(static_cast<std::int64_t>(found.numbers[at].size()) <= max_bins, ErrorCode::kBadData,
             "{}: column {} has {} categories, at most max_bins = {} are possible", owner, X.table->column_label(j),
@@ -142,9 +143,10 @@ void require_nominal(const char* owner, const Samples<T>& X, const HistCategorie
 }
 
 template <class T>
-HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X, const HistCategories& fitted) {
+HistRows<T>::HistRows(const Context& ctx, const char* owner, const Samples<T>& X, const HistCategories& fitted)
+    : ctx_(ctx) {
   require_nominal(owner, X, fitted);
-  read(ctx, X);
+  values_ = X.values(ctx, scratch_);
   translate(X, fitted);
 }
 

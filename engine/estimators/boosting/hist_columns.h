@@ -32,8 +32,9 @@ std::vector<std::uint8_t> category_mask(const char* owner, const schema::Value& 
 template <class T>
 void require_nominal(const char* owner, const Samples<T>& X, const HistCategories& fitted);
 
-// The values of X in host memory: where they lie, or a copy, in which a category of a nominal column is its place in
-// `names`, one that is not there NaN.
+// The values of X, where the device computes and in host memory: there where they lie, or a copy that is made when it
+// is first asked for, in which a category of a nominal column is its place in `names`, one that is not there NaN.
+// Borrows X.
 template <class T>
 class HistRows {
  public:
@@ -42,15 +43,17 @@ class HistRows {
            std::int64_t max_bins, HistCategories& found);
   // Of a prediction. Errors: as require_nominal().
   HistRows(const Context& ctx, const char* owner, const Samples<T>& X, const HistCategories& fitted);
-  MatrixView<const T> view() const { return view_; }
+  MatrixView<const T> values() const { return values_; }   // categories by the table's codes
+  MatrixView<const T> host();
 
  private:
-  void read(const Context& ctx, const Samples<T>& X);
   void translate(const Samples<T>& X, const HistCategories& categories);
 
+  const Context& ctx_;
   Matrix<T> scratch_;
-  std::vector<T> host_;
-  MatrixView<const T> view_;
+  std::vector<T> copy_;
+  MatrixView<const T> values_, host_;
+  bool is_on_host_ = false;
 };
 
 // What the parameters say of each column. Errors: kInvalidValue, naming the parameter.

@@ -206,8 +206,7 @@ void HistModel<T>::fit(const Context& ctx, const char* owner, const HistBoosting
           kMostRows);
   ctx.check_stop();
   *this = HistModel();
-  const HistRows<T> rows(ctx, owner, X, category_mask(owner, params.categorical_features, X), params.max_bins,
-                         categories_);
+  HistRows<T> rows(ctx, owner, X, category_mask(owner, params.categorical_features, X), params.max_bins, categories_);
   monotonic_ = monotonic_signs(owner, params.monotonic_cst, X, categories_);
   interactions_ = interaction_sets(owner, params.interaction_cst, X.n_cols());
   if (!monotonic_.empty() && target.n_outputs > 1)
@@ -218,9 +217,7 @@ void HistModel<T>::fit(const Context& ctx, const char* owner, const HistBoosting
   const auto* flag = std::get_if<bool>(&params.early_stopping.data);
   stops_early_ = flag ? *flag : X.n_rows() > kManyRows;
   const Rows parts = part_rows(owner, params, target, seed);
-  const auto make = [&](std::int64_t n_iter) {
-    iterate(ctx, params, n_iter, rows.view(), target, parts, seed, column_seed);
-  };
+  const auto make = [&](std::int64_t n_iter) { iterate(ctx, params, n_iter, rows, target, parts, seed, column_seed); };
   const std::string key = work_key(X.content, owner, params);
   if (!ctx.work || X.content.empty() || ctx.work->wanted(key).size() < 2) return make(params.max_iter);
   const auto most = std::max(params.max_iter, static_cast<std::int64_t>(*ctx.work->wanted(key).rbegin()));
@@ -247,22 +244,21 @@ void HistModel<T>::take(const Iterations& made, std::int64_t n_iter) {
 }
 
 template <class T>
-void HistModel<T>::iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter,
-                           MatrixView<const T> X, const HistTarget& target, const Rows& rows, std::uint32_t seed,
-                           std::uint64_t column_seed) {
+void HistModel<T>::iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter, HistRows<T>& X,
+                           const HistTarget& target, const Rows& rows, std::uint32_t seed, std::uint64_t column_seed) {
   const std::vector<double> y = chosen(target.y, rows.train), weights = chosen(target.weights, rows.train);
   const std::vector<double> left_y = chosen(target.y, rows.validation),
                             left_weights = chosen(target.weights, rows.validation);
   const std::vector<std::int32_t> drawn = rows_of_edges(static_cast<std::int64_t>(y.size()), weights, seed);
   BoostRules rules = rules_of(params, categories_);
   rules.seed = column_seed, rules.monotonic = monotonic_, rules.interactions = interactions_;
-  forest_.n_cols = X.cols, forest_.n_outputs = target.n_outputs;
+  forest_.n_cols = X.values().cols, forest_.n_outputs = target.n_outputs;
   forest_.category_offset = {0};
   for (const std::vector<double>& numbers : categories_.numbers) {
     forest_.categories.insert(forest_.categories.end(), numbers.begin(), numbers.end());
     forest_.category_offset.push_back(static_cast<std::int32_t>(forest_.categories.size()));
   }
-  const HistFit<T> fit{.X = X,
+  const HistFit<T> fit{.X = &X,
                        .rows = rows.train,
                        .validation = rows.validation,
                        .binning = {.max_bins = static_cast<int>(params.max_bins),
@@ -307,13 +303,13 @@ std::vector<double> HistModel<T>::raw(const Context& ctx, const char* owner, con
     require_nominal(owner, X, categories_);
     return raw_of_device(ctx, *ops, X);
   }
-  const HistRows<T> rows(ctx, owner, X, categories_);
+  HistRows<T> rows(ctx, owner, X, categories_);
   std::vector<double> result;
   for (const double base : baseline_) result.insert(result.end(), static_cast<std::size_t>(X.n_rows()), base);
   if (X.n_rows() == 0) return result;
   if (!std::exchange(is_coded_, true)) coded_ = coded_trees(forest_);
-  if (coded_) add_coded(*coded_, forest_, rows.view(), std::span<double>(result));
-  else add_boosted(forest_, 0, rows.view(), {}, std::span<double>(result));
+  if (coded_) add_coded(*coded_, forest_, rows.host(), std::span<double>(result));
+  else add_boosted(forest_, 0, rows.host(), {}, std::span<double>(result));
   return result;
 }
 

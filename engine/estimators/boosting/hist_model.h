@@ -53,7 +53,7 @@ class HistModel {
   std::vector<double> cells_of(const Context& ctx, const char* owner, const Samples<T>& X) const;
   Rows part_rows(const char* owner, const HistBoostingParams& params, const HistTarget& target,
                  std::uint32_t seed) const;
-  void iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter, MatrixView<const T> X,
+  void iterate(const Context& ctx, const HistBoostingParams& params, std::int64_t n_iter, HistRows<T>& X,
                const HistTarget& target, const Rows& rows, std::uint32_t seed, std::uint64_t column_seed);
   void take(const Iterations& made, std::int64_t n_iter);
   bool score(const BoostLosses& losses, bool validates, const HistBoostingParams& params);

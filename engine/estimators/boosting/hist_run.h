@@ -9,13 +9,14 @@
 #include "engine/backend/host/boost_table.h"
 #include "engine/backend/ops/boosting.h"
 #include "engine/core/context.h"
+#include "engine/estimators/boosting/hist_columns.h"
 
 namespace kedge::engine {
 
 // Rows that are fitted, and those that validate, with what belongs to them.
 template <class T>
 struct HistFit {
-  MatrixView<const T> X;                            // host
+  HistRows<T>* X = nullptr;
   std::span<const std::int32_t> rows, validation;   // of X; rows: empty: all; validation: empty: none
   BoostBinning binning;
   const std::vector<std::vector<double>>* categories = nullptr;   // by column

@@ -7,7 +7,9 @@
 namespace kedge::engine {
 
 constexpr const char
-    *kHist = "the bins, fits of up to 8,192 rows or of absolute errors and quantiles, and the link of answers",
+    *kHist =
+        "fits of up to 8,192 rows or of absolute errors and quantiles, bins of categories and by weights of up to "
+        "200,000 rows, and the link of answers",
     *kExact = "the growth of the trees";
 
 void add_boosting(Rows& rows) {

@@ -105,11 +105,11 @@ TEST_P(EmulatedBoost, GrowsTheTreesOfTheHost) {
   const auto trees = make_cuda_trees(runtime, libraries);
   BoostOps* const ops = boost_ops(*trees);
   ASSERT_TRUE(ops && ops->takes(c.loss, kFitted, c.n_cols, rules));
-  const auto run = ops->start({.table = &table,
+  const auto run = ops->start({.table = BoostCodes::of(runtime, table),
                                .rules = &rules,
                                .target = target,
                                .baseline = host.baseline(),
-                               .validation = &validation,
+                               .validation = BoostCodes::of(runtime, validation),
                                .validation_target = left});
   BoostForest here{.n_cols = c.n_cols, .n_outputs = c.n_outputs}, there = here;
   here.category_offset = {0};
@@ -152,6 +152,68 @@ std::vector<BoostCase> boost_cases() {
 INSTANTIATE_TEST_SUITE_P(Kernels, EmulatedBoost, testing::ValuesIn(boost_cases()),
                          [](const auto& info) { return info.param.name; });
 
+// Columns of the kinds that differ: many values, few, max_bins of them and one more, one, none; zeros of both signs,
+// infinite and missing values, and neighbours in float that double tells apart.
+template <class T>
+std::vector<T> columns_of_all_kinds(std::int64_t n, int max_bins) {
+  constexpr T kInfinite = std::numeric_limits<T>::infinity(), kMissing = std::numeric_limits<T>::quiet_NaN();
+  PhiloxStream random(5, 1);
+  std::vector<T> cells;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto u = static_cast<T>(random.uniform() - 0.5);
+    cells.insert(cells.end(), {u, std::floor(7 * u), static_cast<T>(i % max_bins), static_cast<T>(i % (max_bins + 1)),
+                               T{3}, kMissing,
+                               i % 3 == 0   ? T{0}
+                               : i % 3 == 1 ? -T{0}
+                                            : u,
+                               i % 50 == 7   ? kInfinite
+                               : i % 50 == 8 ? -kInfinite
+                                             : u,
+                               random.below(3) == 0 ? kMissing : u, i % 2 == 0 ? T{1} : std::nextafter(T{1}, T{2})});
+  }
+  return cells;
+}
+
+template <class T>
+void expect_bins_of_the_host(std::int64_t n, int max_bins, std::span<const std::int32_t> rows,
+                             std::span<const std::int32_t> drawn) {
+  constexpr std::int64_t kCols = 10;
+  const std::vector<T> cells = columns_of_all_kinds<T>(n, max_bins);
+  const BoostBinning binning{.max_bins = max_bins, .is_category = {}, .drawn = drawn, .weights = {}};
+  const MatrixView<const T> X(cells.data(), n, kCols);
+  const BoostTable here = boost_table(X, rows, binning, std::vector<std::vector<double>>(kCols));
+
+  CudaRuntime runtime({.seed = 2});
+  DeviceLibraries libraries(runtime);
+  const auto trees = make_cuda_trees(runtime, libraries);
+  const Array<T> device(runtime, std::span<const T>(cells));
+  const MatrixView<const T> device_X(device.data(), n, kCols, kCols);
+  const BoostCodes there = boost_ops(*trees)->bin(BoostCells<T>{device_X, rows}, binning);
+  EXPECT_EQ(there.n_rows, here.n_rows);
+  ASSERT_EQ(there.columns.size(), here.columns.size());
+  for (std::size_t j = 0; j < here.columns.size(); ++j) {
+    EXPECT_EQ(there.columns[j].edges, here.columns[j].edges) << "column " << j;
+    EXPECT_EQ(there.columns[j].has_missing, here.columns[j].has_missing) << "column " << j;
+  }
+  EXPECT_EQ(there.codes.to_host(), here.codes);
+  const BoostCodes again = boost_ops(*trees)->code(BoostCells<T>{device_X, {}}, here.columns);
+  EXPECT_EQ(again.codes.to_host(), coded_rows(X, {}, here.columns).codes);
+}
+
+TEST(EmulatedBoostBins, AreThoseOfTheHost) {
+  constexpr std::int64_t kMany = 9000;   // more than a block codes
+  std::vector<std::int32_t> rows, drawn;
+  for (std::int32_t i = 0; i < kMany; i += 2) rows.push_back(kMany - 1 - i);
+  for (std::int32_t i = 0; i < 3000; ++i) drawn.push_back(i * 7 % static_cast<std::int32_t>(rows.size()));
+  for (const int max_bins : {255, 2, 33}) {
+    SCOPED_TRACE(max_bins);
+    expect_bins_of_the_host<float>(kMany, max_bins, {}, {});
+    expect_bins_of_the_host<double>(kMany, max_bins, rows, {});
+    expect_bins_of_the_host<float>(kMany, max_bins, rows, drawn);
+  }
+  expect_bins_of_the_host<double>(1, 255, {}, {});
+}
+
 TEST(EmulatedBoostEdges, LeavesToTheHostWhatItDoesNotTake) {
   CudaRuntime runtime({});
   DeviceLibraries libraries(runtime);
@@ -176,8 +238,12 @@ TEST(EmulatedBoostEdges, RefusesDerivativesThatAreNotFinite) {
   DeviceLibraries libraries(runtime);
   const auto trees = make_cuda_trees(runtime, libraries);
   const std::vector<double> baseline{0.0};
-  const auto run = boost_ops(*trees)->start(
-      {.table = &table, .rules = &rules, .target = {.loss = c.loss, .y = y, .weights = {}}, .baseline = baseline});
+  const auto run = boost_ops(*trees)->start({.table = BoostCodes::of(runtime, table),
+                                             .rules = &rules,
+                                             .target = {.loss = c.loss, .y = y, .weights = {}},
+                                             .baseline = baseline,
+                                             .validation = {},
+                                             .validation_target = {}});
   BoostForest forest{.n_cols = c.n_cols};
   try {
     run->step(forest);

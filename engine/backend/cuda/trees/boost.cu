@@ -39,12 +39,12 @@ T* at_least(CudaRuntime& runtime, Array<T>& array, std::int64_t n) {
 // Codes of rows, column by column, with what the rows are fitted to and their raw predictions.
 class BoostRows {
  public:
-  BoostRows(CudaRuntime& runtime, const BoostTable& table, const BoostTarget& target, std::span<const double> baseline)
+  BoostRows(CudaRuntime& runtime, BoostCodes table, const BoostTarget& target, std::span<const double> baseline)
       : loss_(target.loss),
         quantile_(target.quantile),
         n_outputs_(target.n_outputs),
         n_(table.n_rows),
-        codes_(runtime, std::span<const std::uint8_t>(table.codes)),
+        codes_(std::move(table.codes)),
         y_(runtime, target.y),
         weights_(runtime, target.weights),
         raw_(runtime, n_ * n_outputs_),
@@ -120,13 +120,13 @@ void put_codes(const BoostCut& cut, const BoostColumn& column, std::uint32_t (&b
 
 class CudaBoost final : public BoostRun {
  public:
-  CudaBoost(CudaRuntime& runtime, const BoostFit& fit)
+  CudaBoost(CudaRuntime& runtime, BoostFit fit)
       : runtime_(runtime),
-        columns_(fit.table->columns),
-        n_cols_(fit.table->n_cols()),
+        columns_(fit.table.columns),
+        n_cols_(std::ssize(columns_)),
         rules_(*fit.rules),
         target_(fit.target),
-        rows_(runtime, *fit.table, fit.target, fit.baseline),
+        rows_(runtime, std::move(fit.table), fit.target, fit.baseline),
         records_(runtime, (n_cols_ + kBoostWidth - 1) / kBoostWidth * rows_.n()),
         device_columns_(runtime, std::span<const DeviceBoostColumn>(device_columns(columns_, rules_))),
         order_(runtime, std::span<const std::int32_t>(rules_.order)),
@@ -137,8 +137,8 @@ class CudaBoost final : public BoostRun {
         units_(runtime, 1),
         rounds_(columns_, rules_) {
     if (!target_.has_unit_hessians()) hessians_ = Array<double>(runtime, gradients_.size());
-    if (fit.validation && fit.validation->n_rows > 0)
-      validation_.emplace(runtime, *fit.validation, fit.validation_target, fit.baseline);
+    if (fit.validation.n_rows > 0)
+      validation_.emplace(runtime, std::move(fit.validation), fit.validation_target, fit.baseline);
     KEDGE_LAUNCH(runtime_, record_boost_codes, grid_of_groups(blocks_for(rows_.n(), kBoostThreads)), kBoostThreads, 0,
                  rows_.codes(), rows_.n(), n_cols_, records_.data());
   }
@@ -460,8 +460,8 @@ bool takes_boosting(const CudaRuntime&, BoostLoss loss, std::int64_t n_rows, std
   return leaves * histogram_size(n_cols) <= kHistogramBytes / static_cast<std::int64_t>(sizeof(BoostBin));
 }
 
-std::unique_ptr<BoostRun> start_boosting(CudaRuntime& runtime, const BoostFit& fit) {
-  return std::make_unique<CudaBoost>(runtime, fit);
+std::unique_ptr<BoostRun> start_boosting(CudaRuntime& runtime, BoostFit fit) {
+  return std::make_unique<CudaBoost>(runtime, std::move(fit));
 }
 
 }   // namespace kedge::engine

@@ -86,7 +86,19 @@ class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps, 
   bool takes(BoostLoss loss, std::int64_t n_rows, std::int64_t n_cols, const BoostRules& rules) const override {
     return takes_boosting(runtime_, loss, n_rows, n_cols, rules);
   }
-  std::unique_ptr<BoostRun> start(const BoostFit& fit) override { return start_boosting(runtime_, fit); }
+  BoostCodes bin(const BoostCells<float>& cells, const BoostBinning& binning) override {
+    return bin_boosting(runtime_, libraries_, cells, binning);
+  }
+  BoostCodes bin(const BoostCells<double>& cells, const BoostBinning& binning) override {
+    return bin_boosting(runtime_, libraries_, cells, binning);
+  }
+  BoostCodes code(const BoostCells<float>& cells, const std::vector<BoostColumn>& columns) override {
+    return code_boosting(runtime_, cells, columns);
+  }
+  BoostCodes code(const BoostCells<double>& cells, const std::vector<BoostColumn>& columns) override {
+    return code_boosting(runtime_, cells, columns);
+  }
+  std::unique_ptr<BoostRun> start(BoostFit fit) override { return start_boosting(runtime_, std::move(fit)); }
 
  private:
   template <class T>

@@ -1,39 +1,21 @@
 // Binning on the device: each column is sorted and cut as bin_columns() of the host cuts it, to the same edges and
 // codes.
 #include <algorithm>
+#include <functional>
 
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/libraries.h"
-#include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/cuda/trees/bin_columns.cuh"
 #include "engine/backend/cuda/trees/trees_device.h"
 #include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
 
-constexpr int kMaxBins = 256, kThreads = 256, kTile = 32, kTileRows = 8;
+constexpr int kMaxBins = 256, kThreads = 256;
 constexpr std::int64_t kRowsOfBlock = 4096;   // that a block goes through
 constexpr std::int64_t kChunkBytes = std::int64_t{128}
                                      << 20;   // of columns that are sorted together; sorting holds them four times
-
-// columns[j * n + i] = X(i, first + j), with 0 for -0; says whether any is NaN. A tile of 32 x 32 for a block, so that
-// both sides are coalesced.
-template <class T>
-__global__ void take_columns(MatrixView<const T> X, std::int64_t first, std::int64_t width, T* columns,
-                             std::int32_t* has_nan) {
-  __shared__ T tile[kTile][kTile + 1];
-  const int across = static_cast<int>(threadIdx.x), down = static_cast<int>(threadIdx.y);
-  const std::int64_t row = std::int64_t{blockIdx.x} * kTile, col = std::int64_t{blockIdx.y} * kTile;
-  for (int r = down; r < kTile; r += kTileRows) {
-    if (row + r >= X.rows || col + across >= width) continue;
-    const T value = raw(X)[(row + r) * X.stride + first + col + across];
-    if (value != value) atomicOr(has_nan, 1);
-    tile[r][across] = value == 0 ? T{0} : value;
-  }
-  __syncthreads();
-  for (int c = down; c < kTile; c += kTileRows)
-    if (row + across < X.rows && col + c < width) columns[(col + c) * X.rows + row + across] = tile[across][c];
-}
 
 // Adds up how many distinct values each sorted column has. Reads each value once.
 template <class T>
@@ -46,23 +28,6 @@ __global__ void count_distinct(const T* sorted, std::int64_t n, std::int32_t* di
     count += __popc(__ballot_sync(kFullWarp, at < n && (at == 0 || values[at] != values[at - 1])));
   }
   if (threadIdx.x % 32 == 0 && count > 0) atomicAdd(&distinct[blockIdx.y], count);
-}
-
-// The first place at or after `begin` whose value is above `value`, of n ascending ones; asked by a whole warp.
-template <class T>
-__device__ std::int64_t first_above(const T* values, std::int64_t begin, std::int64_t n, T value) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  std::int64_t low = begin, high = n;
-  if (low < high && values[low] > value) return low;
-  while (low < high) {
-    const std::int64_t step = (high - low + 31) / 32, at = low + lane * step;
-    const unsigned above = __ballot_sync(kFullWarp, at >= high || values[at] > value);
-    if (above & 1u) return low;
-    const int last = above == 0 ? 31 : __ffs(static_cast<int>(above)) - 2;   // the last lane that is not above
-    if (above != 0) high = min(high, low + (last + 1) * step);
-    low += last * step + 1;
-  }
-  return low;
 }
 
 // The bins of each sorted column, one warp each: its values, or at most 256 quantiles, as quantile_bins() of
@@ -130,14 +95,13 @@ bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<
   table.codes = Array<std::uint8_t>(runtime, n * X.cols);
   Array<double> ends(runtime, 2 * X.cols * kMaxBins);
   double *const low = raw(ends), *const high = low + X.cols * kMaxBins;
-  Array<std::int32_t> count(runtime, X.cols), distinct(runtime, X.cols), has_nan(runtime, 1);
-  ends.zero(), distinct.zero(), has_nan.zero();
+  Array<std::int32_t> count(runtime, X.cols), distinct(runtime, X.cols), missing(runtime, most);
+  ends.zero(), distinct.zero(), missing.zero();
   Array<T> columns(runtime, most * n), sorted(runtime, most * n);
   for (std::int64_t first = 0; first < X.cols; first += most) {
     const std::int64_t width = std::min(most, X.cols - first);
-    KEDGE_LAUNCH(runtime, take_columns<T>, dim3(blocks_for(n, kTile), blocks_for(width, kTile)), dim3(kTile, kTileRows),
-                 0, X, first, width, columns.data(), has_nan.data());
-    if (has_nan.to_host()[0] != 0) return false;
+    take_columns(runtime, RowChoice<T>{.X = X, .n = n}, first, width, columns, missing.data());
+    if (std::ranges::any_of(missing.to_host(), std::identity())) return false;
     runtime.copy(sorted.data(), columns.data(), static_cast<std::size_t>(width * n) * sizeof(T));
     libraries.sort_rows(MatrixView<T>(sorted.data(), width, n));
     const dim3 grid(static_cast<unsigned>(row_blocks), static_cast<unsigned>(width));
