@@ -2,6 +2,7 @@
 #include "engine/estimators/cluster/spectral_clustering.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/core/params.h"
@@ -61,6 +62,15 @@ std::vector<std::int32_t> mean_labels(const Context& ctx, std::vector<double> pl
   return k_means_labels<double>(ctx, rows.view(), params.n_clusters, random, params.n_init);
 }
 
+// Places of rows that hardly have an edge are huge; their squares are to be numbers. Labels do not depend on the scale.
+void shrink_huge(std::vector<double>& map) {
+  constexpr double kHuge = 1e100;
+  double largest = 0;
+  for (const double place : map) largest = std::max(largest, std::abs(place));
+  if (largest < kHuge) return;
+  for (double& place : map) place = std::ldexp(place, -std::ilogb(largest));
+}
+
 }   // namespace
 
 template <class T>
@@ -117,6 +127,7 @@ void SpectralClustering<T>::fit(const Context& ctx, const Samples<T>& X, const T
   LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
   for (std::int64_t i = 0; i < n; ++i) random.uniform();   // scikit-learn's start of the eigenvectors
   std::vector<double> map = spectral_map(ctx, kName, graph(ctx, X), count);
+  shrink_huge(map);
   labels_ = params_.assign_labels == "kmeans"       ? mean_labels(ctx, std::move(map), count, params_, random)
             : params_.assign_labels == "cluster_qr" ? pivoted_labels(ctx, map, count)
                                                     : discretized_labels(ctx, std::move(map), count, random);

@@ -8,8 +8,6 @@
 namespace kedge::engine {
 namespace {
 
-constexpr std::int64_t kMore = 8;   // vectors of a block beyond those wanted
-constexpr std::int64_t kMostBlocks = 14;
 constexpr std::int64_t kWorth = 2;          // of the rows: a basis larger than one part of so many is no gain
 constexpr std::uint64_t kSeed = 20261126;   // of the first block: the answer is the matrix's own
 
@@ -84,7 +82,7 @@ Matrix<double> BlockLanczos::projected(std::int64_t size) const {
 }
 
 // The best pairs within the basis, if their residuals are small.
-std::optional<Eigenpairs> BlockLanczos::converged(std::int64_t size) const {
+std::optional<Eigenpairs> BlockLanczos::converged(std::int64_t size) {
   Matrix<double> small = projected(size);
   LinearOps<double>& linear = *ctx_.ops<double>().linear;
   Array<double> w(ctx_.memory(), count_);
@@ -101,8 +99,11 @@ std::optional<Eigenpairs> BlockLanczos::converged(std::int64_t size) const {
   ctx_.ops<double>().rows->row_squared_norms(std::as_const(residuals).view(), squares.view());
   const std::vector<double> left = squares.to_host(), values = w.to_host();
   const double largest = std::abs(values.back());
-  for (const double square : left)
-    if (!(std::sqrt(square) <= residual_ * largest)) return std::nullopt;
+  left_ = 0;
+  for (const double square : left) left_ = std::max(left_, std::sqrt(square));
+  const bool is_found = std::ranges::all_of(left, [&](double s) { return std::sqrt(s) <= residual_ * largest; });
+  if (largest > 0) left_ /= largest;
+  if (!is_found) return std::nullopt;
   return descending(values, vectors.to_host());
 }
 

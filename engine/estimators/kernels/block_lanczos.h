@@ -17,6 +17,9 @@ class BlockLanczos {
   BlockLanczos(const Context& ctx, std::int64_t n, std::int64_t count, SymmetricProduct product,
                double residual = kRoundingResidual);
 
+  static constexpr std::int64_t kMore = 8;          // vectors of a block beyond those wanted
+  static constexpr std::int64_t kMostBlocks = 14;   // of a run: that many products, each followed by a filter
+
   // Whether its basis is small beside n rows.
   static bool pays(std::int64_t n, std::int64_t count);
   Matrix<double> random_block() const;
@@ -30,18 +33,20 @@ class BlockLanczos {
     double least;
   };
   Restart restart() const;
+  // The largest residual at the end of the last run, in parts of the largest eigenvalue.
+  double left() const { return left_; }
 
  private:
   MatrixView<double> columns(Matrix<double>& all, std::int64_t first) const;
   MatrixView<const double> leading(const Matrix<double>& all, std::int64_t size) const;
   void remove_basis(Matrix<double>& block, std::int64_t size) const;
   Matrix<double> projected(std::int64_t size) const;
-  std::optional<Eigenpairs> converged(std::int64_t size) const;
+  std::optional<Eigenpairs> converged(std::int64_t size);
 
   const Context& ctx_;
   SymmetricProduct product_;
   std::int64_t n_, count_, width_, most_;
-  double residual_;                   // of the largest eigenvalue
+  double residual_, left_ = 0;        // of the largest eigenvalue
   Matrix<double> basis_, products_;   // n x most_, orthonormal columns, and A times these
 };
 

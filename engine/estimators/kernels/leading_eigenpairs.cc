@@ -32,6 +32,7 @@ class ChebyshevFilter {
     }
     ctx_.ops<double>().tables->gather(std::as_const(last).view(), {}, {}, {}, out);
   }
+  int degree() const { return degree_; }
 
  private:
   static constexpr double kLeast = 0.05;   // of half_: then all eigenvalues but the wanted ones are near -1
@@ -55,6 +56,17 @@ class ChebyshevFilter {
   double half_, centre_;
   int degree_;
 };
+
+constexpr int kMostRuns = 30;
+
+// Whether the residual, which is `left` after `runs` runs and was `first` after one, becomes small in the runs that are
+// left, if it falls twice as fast from now on.
+bool is_on_course(double first, double left, double wanted, int runs) {
+  constexpr int kFirstRuns = 6;   // which say little of the rest
+  if (runs < kFirstRuns) return true;
+  const double pace = std::log(first / left) / (runs - 1);
+  return 2 * pace * (kMostRuns - runs) >= std::log(left / wanted);
+}
 
 }   // namespace
 
@@ -83,14 +95,18 @@ Eigenpairs leading_eigenpairs(const Context& ctx, Matrix<double> A, std::int64_t
 }
 
 std::optional<Eigenpairs> leading_eigenpairs(const Context& ctx, std::int64_t n, std::int64_t count,
-                                             const SymmetricProduct& product, double residual) {
-  constexpr int kMostRuns = 30;
+                                             const SymmetricProduct& product, double residual, double most_products) {
   if (!BlockLanczos::pays(n, count)) return std::nullopt;
   BlockLanczos lanczos(ctx, n, count, product, residual);
   std::optional<Eigenpairs> found = lanczos.run(lanczos.random_block());
-  for (int run = 1; !found && run < kMostRuns; ++run) {
+  const double first = lanczos.left();
+  double products = BlockLanczos::kMostBlocks;
+  for (int run = 1; !found && run < kMostRuns && is_on_course(first, lanczos.left(), residual, run); ++run) {
     BlockLanczos::Restart again = lanczos.restart();
-    found = lanczos.run(std::move(again.block), ChebyshevFilter(ctx, product, again.least));
+    const ChebyshevFilter filter(ctx, product, again.least);
+    products += static_cast<double>(BlockLanczos::kMostBlocks * (1 + filter.degree()));
+    if (products > most_products) break;
+    found = lanczos.run(std::move(again.block), filter);
   }
   return found;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -30,10 +31,12 @@ Eigenpairs leading_eigenpairs(const Context& ctx, Matrix<double> A, std::int64_t
 using SymmetricProduct = std::function<void(MatrixView<const double> Y, MatrixView<double> out)>;
 
 // The same of a large matrix with eigenvalues in [-1, 1] by its products alone, where many lie near the largest: blocks
-// are filtered by Chebyshev polynomials, and begin again from the best vectors of those before. Nothing where the
-// residuals stay large, or n is small beside count. Source: Zhou, Saad, "A Chebyshev-Davidson algorithm for large
+// are filtered by Chebyshev polynomials, and begin again from the best vectors of those before. Nothing where it would
+// take more than `most_products` products with count + 8 vectors, where the residuals fall too slowly to become small
+// in 30 runs, or n is small beside count. Source: Zhou, Saad, "A Chebyshev-Davidson algorithm for large
 // symmetric eigenproblems", SIAM J. Matrix Anal. 29(3), 2007.
 std::optional<Eigenpairs> leading_eigenpairs(const Context& ctx, std::int64_t n, std::int64_t count,
-                                             const SymmetricProduct& product, double residual = kRoundingResidual);
+                                             const SymmetricProduct& product, double residual = kRoundingResidual,
+                                             double most_products = std::numeric_limits<double>::infinity());
 
 }   // namespace kedge::engine

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/estimators/checks.h"
+#include "engine/estimators/kernels/block_lanczos.h"
 #include "engine/estimators/memory_terms.h"
 #include "engine/estimators/neighbors/neighbor_model.h"
 
@@ -23,15 +25,25 @@ std::vector<double> roots_of(const char* owner, std::vector<double> sums) {
   return sums;
 }
 
+std::int64_t lone_rows(const std::vector<double>& sums) {
+  return std::ranges::count(sums, 0.0);
+}
+
 // Of affinities on the device.
-AffinityGraph scaled(const Context& ctx, const char* owner, Matrix<double> A) {
+AffinityGraph scaled(const Context& ctx, const char* owner, Matrix<double> A, std::string cure) {
   const std::int64_t n = A.rows();
   const MatrixView<double> diagonal(A.data(), n, 1, n + 1);
   MapOps<double>& maps = *ctx.ops<double>().maps;
   maps.combine(Binary::kSubtract, diagonal, diagonal, diagonal);
   Array<double> sums(ctx.memory(), n);
   ctx.ops<double>().rows->column_sums(std::as_const(A).view(), sums.view());
-  AffinityGraph made{.n = n, .dense = {}, .sparse = {}, .roots = roots_of(owner, sums.to_host())};
+  const std::vector<double> totals = sums.to_host();
+  AffinityGraph made{.n = n,
+                     .dense = {},
+                     .sparse = {},
+                     .roots = roots_of(owner, totals),
+                     .lone_rows = lone_rows(totals),
+                     .cure = std::move(cure)};
   const Matrix<double> down(ctx.memory(), n, 1, made.roots), across(ctx.memory(), 1, n, made.roots);
   maps.combine(Binary::kDivide, std::as_const(A).view(), down.view(), A.view());
   maps.combine(Binary::kDivide, std::as_const(A).view(), across.view(), A.view());
@@ -48,11 +60,47 @@ std::vector<double> sums_of(const Affinities& affinities) {
   return sums;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Products with a block that take twice as long as a decomposition of the graph's matrix, roughly.
+double decomposition_products(const AffinityGraph& graph, std::int64_t count) {
+  constexpr double kSparse = 20;   // entries of a dense matrix in the time of one of a sparse matrix
+  const auto n = static_cast<double>(graph.n), width = static_cast<double>(count + BlockLanczos::kMore);
+  const double entries = graph.is_sparse() ? kSparse * static_cast<double>(graph.sparse.view().n_entries()) : n * n;
+  return 4 * n * n * n / (std::max(entries, 1.0) * width);
+}
+
+void warn_of_parts(const Context& ctx, const char* owner, const AffinityGraph& graph,
+                   const std::vector<double>& values) {
+  constexpr double kApart = 1e-9;   // least distance of two eigenvalues that are not the same
+  if (graph.lone_rows > 0)
+    return ctx.warn(
+        fmt::format("{}: the graph of the rows is not connected: {} of {} rows have no edge, so their places "
+                    "to the others mean nothing; {}",
+                    owner, graph.lone_rows, graph.n, graph.cure));
+  if (values.size() > 1 && values[1] > 1 - kApart)
+    return ctx.warn(
+        fmt::format("{}: the graph of the rows is not connected, or hardly: it falls into parts, whose places "
+                    "to each other mean nothing; {}",
+                    owner, graph.cure));
+  for (std::size_t i = 2; i < values.size(); ++i)
+    if (values[i - 1] - values[i] < kApart)
+      return ctx.warn(
+          fmt::format("{}: eigenvalues {} and {} of the graph do not differ, so their vectors are any of a "
+                      "plane; {}, or change n_components",
+                      owner, i, i + 1, graph.cure));
+}
+
 }   // namespace
 
 AffinityGraph graph_of_affinities(const Context& ctx, const Affinities& affinities) {
-  AffinityGraph made{
-      .n = affinities.n_rows(), .dense = {}, .sparse = {}, .roots = roots_of("graph", sums_of(affinities))};
+  const std::vector<double> sums = sums_of(affinities);
+  AffinityGraph made{.n = affinities.n_rows(),
+                     .dense = {},
+                     .sparse = {},
+                     .roots = roots_of("graph", sums),
+                     .lone_rows = lone_rows(sums),
+                     .cure = "raise n_neighbors"};
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int32_t> columns;
   std::vector<double> values;
@@ -89,12 +137,15 @@ AffinityGraph graph_of_kernel(const Context& ctx, const char* owner, const Sampl
   Matrix<T> scratch;
   const MatrixView<const T> rows = X.values(ctx, scratch);
   Matrix<T> K = kernel_matrix<T>(ctx, kernel, rows, rows);
+  std::string cure = "change the affinity";
+  if (kernel.name == "rbf" || kernel.name == "laplacian")
+    cure = fmt::format("lower gamma, which is {:.6g}", kernel.gamma);
   if constexpr (std::is_same_v<T, double>) {
-    return scaled(ctx, owner, std::move(K));
+    return scaled(ctx, owner, std::move(K), std::move(cure));
   } else {
     Matrix<double> wide(ctx.memory(), K.rows(), K.cols());
     ctx.ops<T>().design->gather({.X = K.view()}, 0, wide.view());
-    return scaled(ctx, owner, std::move(wide));
+    return scaled(ctx, owner, std::move(wide), std::move(cure));
   }
 }
 
@@ -109,7 +160,7 @@ AffinityGraph graph_of_matrix(const Context& ctx, const char* owner, const Sampl
       double &below = values[static_cast<std::size_t>(i * n + j)], &above = values[static_cast<std::size_t>(j * n + i)];
       below = above = 0.5 * (below + above);
     }
-  return scaled(ctx, owner, Matrix<double>(ctx.memory(), n, n, values));
+  return scaled(ctx, owner, Matrix<double>(ctx.memory(), n, n, values), "give larger affinities");
 }
 
 Eigenpairs graph_eigenpairs(const Context& ctx, const char* owner, AffinityGraph& graph, std::int64_t count,
@@ -120,12 +171,14 @@ Eigenpairs graph_eigenpairs(const Context& ctx, const char* owner, AffinityGraph
       ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, std::as_const(graph.dense).view(), Y, 0.0,
                                      out);
   };
-  if (std::optional<Eigenpairs> found = leading_eigenpairs(ctx, graph.n, count, product, residual))
-    return *std::move(found);
   constexpr std::int64_t kMostRows = 8192;   // that are decomposed as a matrix, in some minutes
+  const double most = graph.n <= kMostRows ? decomposition_products(graph, count) : kInfinity;
+  if (std::optional<Eigenpairs> found = leading_eigenpairs(ctx, graph.n, count, product, residual, most))
+    return *std::move(found);
   require(graph.n <= kMostRows, ErrorCode::kBadData,
-          "{}: the {} leading eigenvectors of the graph were not found; fewer, or more neighbours, may be", owner,
-          count);
+          "{}: the {} leading eigenvectors of the graph of {} rows were not found, because their eigenvalues hardly "
+          "differ; {}, or lower n_components",
+          owner, count, graph.n, graph.cure);
   if (graph.is_sparse()) {
     graph.dense = Matrix<double>(ctx.memory(), graph.n, graph.n);
     ctx.ops<double>().sparse->to_dense(std::as_const(graph.sparse).view(), {}, {}, {}, graph.dense.view());
@@ -134,10 +187,8 @@ Eigenpairs graph_eigenpairs(const Context& ctx, const char* owner, AffinityGraph
 }
 
 std::vector<double> spectral_map(const Context& ctx, const char* owner, AffinityGraph graph, std::int64_t count) {
-  constexpr double kConnected = 1e-9;   // least distance of the second eigenvalue from 1
   const Eigenpairs pairs = graph_eigenpairs(ctx, owner, graph, count);
-  if (count > 1 && pairs.values[1] > 1 - kConnected)
-    ctx.warn(fmt::format("{}: the graph of the rows falls into parts; their places to each other mean nothing", owner));
+  warn_of_parts(ctx, owner, graph, pairs.values);
   const auto n = static_cast<std::size_t>(graph.n), k = static_cast<std::size_t>(count);
   std::vector<double> map(n * k);
   for (std::size_t c = 0; c < k; ++c) {

@@ -18,7 +18,9 @@ struct AffinityGraph {
   std::int64_t n = 0;
   Matrix<double> dense;
   CsrMatrix<double> sparse;
-  std::vector<double> roots;   // of the sums; 1 of rows without a neighbour
+  std::vector<double> roots;    // of the sums; 1 of rows without a neighbour
+  std::int64_t lone_rows = 0;   // without a neighbour
+  std::string cure = {};        // what to change where rows lie too far apart: "lower gamma"
 
   bool is_sparse() const { return dense.rows() == 0; }
 };
@@ -44,7 +46,8 @@ Eigenpairs graph_eigenpairs(const Context& ctx, const char* owner, AffinityGraph
 
 // The eigenvectors of the graph's normalised Laplacian for the `count` least eigenvalues, ascending, each divided by
 // `roots` and with a positive largest coordinate: n rows of count numbers, as scikit-learn's spectral_embedding() with
-// drop_first=False. Warns where the graph falls into parts. Errors: kBadData where the solver does not end.
+// drop_first=False. Warns where the graph falls into parts, or nearly, and where eigenvalues do not differ, with the
+// graph's cure. Errors: kBadData where the solver does not end.
 // Source: Shi, Malik, "Normalized cuts and image segmentation", PAMI 22(8), 2000.
 std::vector<double> spectral_map(const Context& ctx, const char* owner, AffinityGraph graph, std::int64_t count);
 
