@@ -44,9 +44,27 @@ void require_weights(const char* owner, const std::vector<double>& weights) {
           "{}: the sample weights sum to 0, must be more", owner);
 }
 
-void check_line(const Context& ctx, const char* owner, const SgdLine& line, const SgdOptions& options) {
-  require(line.is_finite, schema::ErrorCode::kBadData,
-          "{}: the coefficients left float64 in epoch {}; scale the columns (StandardScaler)", owner, line.n_iter);
+// What makes the steps shorter.
+std::string shorter_steps(SgdKind kind, const SgdOptions& options) {
+  if (kind == SgdKind::kPassive) return fmt::format("lower C, which is {}", options.eta0);
+  if (options.rate == SgdRate::kOptimal) return fmt::format("raise alpha, which is {}", options.alpha);
+  return fmt::format("lower eta0, which is {}", options.eta0);
+}
+
+// T: of the numbers that answers are made of.
+template <class T>
+void check_line(const Context& ctx, SgdKind kind, bool is_classifier, const SgdLine& line, const SgdOptions& options) {
+  const char* const owner = sgd_name(kind, is_classifier);
+  const auto fits = [](double c) { return std::abs(c) <= static_cast<double>(std::numeric_limits<T>::max()); };
+  require(line.is_finite && fits(line.intercept) && std::ranges::all_of(line.coef, fits), schema::ErrorCode::kBadData,
+          "{}: the loss or a weight is not finite in epoch {} (the loss was {:.6g} before); scale the columns "
+          "(StandardScaler), or {}",
+          owner, line.n_iter, line.loss, shorter_steps(kind, options));
+  if (line.is_diverged())
+    ctx.warn(
+        fmt::format("{}: the loss rose from {:.6g} before epoch 1 to {:.6g} in epoch {}; scale the columns "
+                    "(StandardScaler), or {}",
+                    owner, line.first_loss, line.loss, line.n_iter, shorter_steps(kind, options)));
   if (line.n_iter == options.max_iter && std::isfinite(options.tol))
     ctx.warn(fmt::format("{}: did not converge within max_iter = {} epochs", owner, options.max_iter));
 }
@@ -111,7 +129,7 @@ void SgdClassifierOf<T, kKind>::fit(const Context& ctx, const Samples<T>& X, con
   });
   coef_.clear(), intercept_.clear();
   for (const SgdLine& line : found) {
-    check_line(ctx, name, line, options_);
+    check_line<T>(ctx, kKind, true, line, options_);
     coef_.insert(coef_.end(), line.coef.begin(), line.coef.end());
     intercept_.push_back(line.intercept), n_iter_ = std::max(n_iter_, line.n_iter);
   }
@@ -213,7 +231,7 @@ void SgdRegressorOf<T, kKind>::fit(const Context& ctx, const Samples<T>& X, cons
   SgdLine line = run_sgd(rows, y.values, y.weights, 1.0, 1.0, options_, draw(random), [&](std::int64_t epoch) {
     ctx.check_stop(), ctx.progress("epochs", epoch, options_.max_iter, "epochs");
   });
-  check_line(ctx, name, line, options_);
+  check_line<T>(ctx, kKind, false, line, options_);
   coef_ = std::move(line.coef), intercept_ = line.intercept, n_iter_ = line.n_iter, n_rows_ = X.n_rows();
 }
 

@@ -200,16 +200,27 @@ class Descent {
     return sum / static_cast<double>(order.size());
   }
   bool is_finite() const { return std::isfinite(intercept_) && w_.is_finite(); }
+  // The mean loss of all rows before the first step.
+  double first_loss() const {
+    double sum = 0;
+    for (const double y : y_) sum += loss_of(o_, y, 0);
+    return sum / static_cast<double>(y_.size());
+  }
   // Whether a smaller constant rate is left to try.
   bool lower_rate() {
     if (o_.rate != SgdRate::kAdaptive || !(eta_ > 1e-6)) return false;
     eta_ /= 5;
     return true;
   }
-  SgdLine line(std::int64_t n_iter, bool is_finite) {
+  // The coefficients, once their steps are done.
+  SgdLine line() {
     w_.settle();
     const bool is_averaged = o_.average > 0 && static_cast<double>(o_.average) <= t_ - 1;
-    return {is_averaged ? w_.average() : w_.values(), is_averaged ? average_intercept_ : intercept_, n_iter, is_finite};
+    SgdLine made{.coef = is_averaged ? w_.average() : w_.values(),
+                 .intercept = is_averaged ? average_intercept_ : intercept_};
+    made.is_finite =
+        std::isfinite(made.intercept) && std::ranges::all_of(made.coef, [](double c) { return std::isfinite(c); });
+    return made;
   }
 
  private:
@@ -292,20 +303,26 @@ SgdLine run_sgd(const SgdRows& X, std::span<const double> y, std::span<const dou
   Descent descent(X, y, weights, positive_weight, negative_weight, options);
   std::vector<std::int32_t> order(static_cast<std::size_t>(X.n_rows));
   std::iota(order.begin(), order.end(), 0);
-  double best = std::numeric_limits<double>::infinity();
+  const double first_loss = descent.first_loss();
+  double best = std::numeric_limits<double>::infinity(), loss = first_loss;
   std::int64_t idle = 0, epochs = 0;
+  bool is_finite = true;
   while (epochs < options.max_iter) {
     if (options.shuffle) shuffle(order, seed);
     const double objective = descent.epoch(order);
     on_epoch(++epochs);
-    if (!descent.is_finite()) return descent.line(epochs, false);
+    is_finite = std::isfinite(objective) && descent.is_finite();
+    if (!is_finite) break;
+    loss = objective;
     idle = objective > best - options.tol ? idle + 1 : 0;
     best = std::min(best, objective);
     if (idle < options.n_iter_no_change) continue;
     if (!descent.lower_rate()) break;
     idle = 0;
   }
-  return descent.line(epochs, true);
+  SgdLine line = descent.line();
+  line.n_iter = epochs, line.is_finite = line.is_finite && is_finite, line.first_loss = first_loss, line.loss = loss;
+  return line;
 }
 
 template SgdRows sgd_rows(const Context&, const Samples<float>&);

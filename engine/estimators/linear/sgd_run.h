@@ -45,7 +45,14 @@ struct SgdLine {
   std::vector<double> coef;
   double intercept = 0;
   std::int64_t n_iter = 0;
-  bool is_finite = true;   // otherwise it left float64 in epoch n_iter
+  bool is_finite = true;             // otherwise the loss or a coefficient left float64 in epoch n_iter
+  double first_loss = 0, loss = 0;   // means of the rows in their steps: in no epoch (coefficients of 0), in the last
+                                     // whose mean was finite
+  // Whether the steps were so long that the loss is far above that of no step.
+  bool is_diverged() const {
+    constexpr double kFar = 1e6;
+    return first_loss > 0 && loss > kFar * first_loss;
+  }
 };
 
 // y: 1 and -1 for the losses of classes (1 and 0 for kLog), values otherwise. seed: of the shuffles. Source:

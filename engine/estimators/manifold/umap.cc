@@ -218,17 +218,34 @@ void UMAP<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) {
   std::vector<double> places = start(ctx, X, graph, seed);
   fit_into_box(places, static_cast<std::size_t>(params_.n_components));
   Layout made{.n = n, .dims = params_.n_components, .coordinates = {places.begin(), places.end()}};
-  move_places(ctx, graph,
-              {.curve = curve_,
-               .learning_rate = params_.learning_rate,
-               .repulsion = params_.repulsion_strength,
-               .negatives = params_.negative_sample_rate,
-               .epochs = epochs,
-               .seed = seed},
-              made);
+  const double loss = edge_loss(graph, curve_, made);
+  const std::int64_t left_numbers = move_places(ctx, graph,
+                                                {.curve = curve_,
+                                                 .learning_rate = params_.learning_rate,
+                                                 .repulsion = params_.repulsion_strength,
+                                                 .negatives = params_.negative_sample_rate,
+                                                 .epochs = epochs,
+                                                 .seed = seed},
+                                                made);
+  require(
+      left_numbers == 0, schema::ErrorCode::kBadData,
+      "{}: a place is not finite in epoch {} (the loss of the edges was {:.6g} before epoch 1); lower learning_rate, "
+      "which is {}",
+      kName, left_numbers, loss, params_.learning_rate);
+  warn_of_flight(ctx, loss, edge_loss(graph, curve_, made), epochs);
   embedding_ = std::move(made.coordinates);
-  require(std::ranges::all_of(embedding_, [](float x) { return std::isfinite(x); }), schema::ErrorCode::kBadData,
-          "{}: the places left the numbers; a learning_rate of {} is too high", kName, params_.learning_rate);
+}
+
+// Places move apart where they began too near to each other; but neighbours that in the mean lie farther from each
+// other than the box is wide have lost each other.
+template <class T>
+void UMAP<T>::warn_of_flight(const Context& ctx, double before, double after, std::int64_t epochs) const {
+  const double wide = std::log1p(curve_.a * std::pow(kSide * std::max(1.0, params_.spread), 2 * curve_.b));
+  if (after > before && after > wide)
+    ctx.warn(
+        fmt::format("{}: the loss of the edges rose from {:.6g} before epoch 1 to {:.6g} in epoch {}, because places "
+                    "moved farther than their neighbours are; lower learning_rate, which is {}",
+                    kName, before, after, epochs, params_.learning_rate));
 }
 
 template <class T>

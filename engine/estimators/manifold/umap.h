@@ -44,6 +44,7 @@ class UMAP final : public Transformer<T> {
   NeighborLists lists(const Context& ctx, const Samples<T>& X) const;
   std::vector<double> start(const Context& ctx, const Samples<T>& X, const Affinities& graph, std::uint64_t seed) const;
   Layout layout() const;
+  void warn_of_flight(const Context& ctx, double before, double after, std::int64_t epochs) const;
 
   UmapParams params_;
   NeighborModel<T> model_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "engine/backend/host/step_team.h"
@@ -199,8 +200,14 @@ void see_edges(const SteppedEdges& edges, const std::uint8_t* due, int step, std
   seen.others.resize(static_cast<std::size_t>(found));
 }
 
-void move_on_device(const Context& ctx, EmbeddingOps& ops, const SteppedEdges& edges, const LayoutMoves& moves,
-                    Layout& layout) {
+bool is_finite(const std::vector<float>& places) {
+  float sum = 0;   // of zeros, or NaN
+  for (const float place : places) sum += 0 * place;
+  return sum == 0;
+}
+
+std::int64_t move_on_device(const Context& ctx, EmbeddingOps& ops, const SteppedEdges& edges, const LayoutMoves& moves,
+                            Layout& layout) {
   constexpr std::int64_t kTold = 20;   // epochs between two waits
   const auto moving = ops.lay_out({.begin = edges.begin, .columns = edges.columns, .shares = edges.shares},
                                   {.force = force_of(moves), .negatives = moves.negatives, .seed = moves.seed},
@@ -214,9 +221,10 @@ void move_on_device(const Context& ctx, EmbeddingOps& ops, const SteppedEdges& e
     ctx.progress("epochs", epoch, moves.epochs, "epochs");
   }
   layout.coordinates = moving->places();
+  return is_finite(layout.coordinates) ? 0 : moves.epochs;
 }
 
-void move_on_host(const Context& ctx, const SteppedEdges& edges, const LayoutMoves& moves, Layout& layout) {
+std::int64_t move_on_host(const Context& ctx, const SteppedEdges& edges, const LayoutMoves& moves, Layout& layout) {
   const std::int64_t n = layout.n, dims = layout.dims;
   const Mover mover(moves, n, dims);
   std::vector<std::uint8_t> due(edges.columns.size());
@@ -231,9 +239,10 @@ void move_on_host(const Context& ctx, const SteppedEdges& edges, const LayoutMov
     mover.move(epoch, layout.coordinates.data(), layout.coordinates.data() + begin * dims, seen,
                moved.data() + begin * dims);
   };
+  std::int64_t left_numbers = 0;
   with_step_team([&](StepTeam& team) {
     std::vector<Seen> seen(static_cast<std::size_t>(team.size()));   // of each thread
-    for (std::int64_t epoch = 1; epoch < moves.epochs; ++epoch) {
+    for (std::int64_t epoch = 1; epoch < moves.epochs && left_numbers == 0; ++epoch) {
       for (int step = 0; step < kLayoutSteps; ++step) {
         ctx.check_stop();
         team.run((n + kLayoutBlock - 1) / kLayoutBlock, [&](std::int64_t block, int worker) {
@@ -241,17 +250,36 @@ void move_on_host(const Context& ctx, const SteppedEdges& edges, const LayoutMov
         });
         layout.coordinates.swap(moved);
       }
+      if (!is_finite(layout.coordinates)) left_numbers = epoch;
       ctx.progress("epochs", epoch + 1, moves.epochs, "epochs");
     }
   });
+  return left_numbers;
 }
 
 }   // namespace
 
-void move_places(const Context& ctx, const Affinities& graph, const LayoutMoves& moves, Layout& layout) {
+std::int64_t move_places(const Context& ctx, const Affinities& graph, const LayoutMoves& moves, Layout& layout) {
   const SteppedEdges edges(graph);
-  if (EmbeddingOps* const ops = embedding_ops(ctx.device)) move_on_device(ctx, *ops, edges, moves, layout);
-  else move_on_host(ctx, edges, moves, layout);
+  EmbeddingOps* const ops = embedding_ops(ctx.device);
+  return ops ? move_on_device(ctx, *ops, edges, moves, layout) : move_on_host(ctx, edges, moves, layout);
+}
+
+double edge_loss(const Affinities& graph, const NearnessCurve& curve, const Layout& layout) {
+  double sum = 0, weights = 0;
+  for (std::int64_t i = 0; i < layout.n; ++i)
+    for (std::int64_t e = graph.row_begin[static_cast<std::size_t>(i)];
+         e < graph.row_begin[static_cast<std::size_t>(i) + 1]; ++e) {
+      const std::int64_t j = graph.columns[static_cast<std::size_t>(e)];
+      double squared = 0;
+      for (std::int64_t d = 0; d < layout.dims; ++d)
+        squared += std::pow(layout.coordinates[static_cast<std::size_t>(i * layout.dims + d)] -
+                                layout.coordinates[static_cast<std::size_t>(j * layout.dims + d)],
+                            2.0);
+      const double weight = graph.values[static_cast<std::size_t>(e)];
+      sum += weight * std::log1p(curve.a * std::pow(squared, curve.b)), weights += weight;
+    }
+  return weights > 0 ? sum / weights : 0;
 }
 
 void move_new_place(const LayoutMoves& moves, const Layout& fixed, const std::vector<std::int32_t>& neighbors,

@@ -27,8 +27,12 @@ struct LayoutMoves {
 // of the edges; in a step every place moves by all its edges and draws at once, and all see each other where they were
 // before it. So neither threads nor the order of places decide anything, where the algorithm's own form moves one place
 // after another. Weights are symmetric; forces are within 1e-5 of their exact values. Errors: kCancelled. Cost: epochs
-// x edges x negatives. Source: McInnes, Healy, Melville, "UMAP", arXiv 1802.03426, algorithm 5.
-void move_places(const Context& ctx, const Affinities& graph, const LayoutMoves& moves, Layout& layout);
+// x edges x negatives. Returns the epoch in which a place stopped being a number, after which it ends; 0: none did. On
+// a GPU it is the last epoch. Source: McInnes, Healy, Melville, "UMAP", arXiv 1802.03426, algorithm 5.
+std::int64_t move_places(const Context& ctx, const Affinities& graph, const LayoutMoves& moves, Layout& layout);
+
+// The mean loss of the edges by their weights: the cross entropy of their ends' nearness on the curve, log(1 + a d^2b).
+double edge_loss(const Affinities& graph, const NearnessCurve& curve, const Layout& layout);
 
 // The same for one place, `at`, that is new among places which stay; the draws are the same for each new place.
 void move_new_place(const LayoutMoves& moves, const Layout& fixed, const std::vector<std::int32_t>& neighbors,
