@@ -5,13 +5,25 @@
 
 #include "engine/comm/dealt_blocks.h"
 #include "engine/core/host_view.h"
+#include "engine/estimators/inner_folds.h"
 
 namespace kedge::engine {
 
+namespace {
+
+// Those that divide the sums over all rows of a dense table in the host's memory; null: none.
+template <class T>
+Ranks* ranks_of_table(const Context& ctx, const Samples<T>& X) {
+  const bool can_be = X.n_rows() >= kLeastDealtRows && ctx.device.traits().uses_host_memory;
+  return can_be && !X.is_sparse() && !X.rows ? ranks_of_row_sums() : nullptr;
+}
+
+}   // namespace
+
 template <class T>
 OwnValues<T>::OwnValues(const Context& ctx, const Samples<T>& X) {
-  const Ranks* const ranks = X.n_rows() >= kLeastDealtRows ? ranks_of_row_sums() : nullptr;
-  if (!ranks || !ctx.device.traits().uses_host_memory || X.is_sparse() || X.rows || !X.is_affine()) {
+  const Ranks* const ranks = ranks_of_table(ctx, X);
+  if (!ranks || !X.is_affine()) {
     values_ = X.values(ctx, scratch_);
     return;
   }
@@ -34,7 +46,31 @@ OwnValues<T>::OwnValues(const Context& ctx, const Samples<T>& X) {
   values_ = std::as_const(demanded_).view();
 }
 
+template <class T>
+Samples<T> drawn_rows(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& positions) {
+  Ranks* const ranks = ranks_of_table(ctx, X);
+  if (!ranks) return rows_at(ctx, X, std::span<const std::int32_t>(positions));
+  const PartedBytes shares = ranks->share([&] {
+    const Part own = own_rows(ranks, X.n_rows());
+    const auto first = std::ranges::lower_bound(positions, own.begin),
+               last = std::ranges::lower_bound(positions, own.end);
+    ByteWriter out;
+    for (auto row = first; row != last; ++row) {
+      const auto values = host_view(std::as_const(X.table->X).view()).row(*row);
+      out.append(values.data(), static_cast<std::size_t>(values.size()) * sizeof(T));
+    }
+    return out.take();
+  });
+  Matrix<T> drawn(ctx.memory(), std::ssize(positions), X.n_cols());
+  ctx.memory().to_device(drawn.data(), shares.bytes.data(), shares.bytes.size());
+  Samples<T> samples = samples_of(std::move(drawn), X.table->features);
+  samples.table->is_finite = X.table->is_finite, samples.shift = X.shift, samples.scale = X.scale;
+  return samples;
+}
+
 template class OwnValues<float>;
 template class OwnValues<double>;
+template Samples<float> drawn_rows(const Context&, const Samples<float>&, const std::vector<std::int32_t>&);
+template Samples<double> drawn_rows(const Context&, const Samples<double>&, const std::vector<std::int32_t>&);
 
 }   // namespace kedge::engine

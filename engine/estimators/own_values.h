@@ -1,7 +1,9 @@
 // Values of samples where ranks divide the sums over their rows.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engine/core/demand_rows.h"
 #include "engine/estimators/samples.h"
@@ -22,5 +24,10 @@ class OwnValues {
   Matrix<T> demanded_;   // of rows_
   MatrixView<const T> values_;
 };
+
+// The samples at these positions, which ascend. Where ranks divide the sums over the rows of X, each gives all others
+// those of its own, so that none reads rows of others.
+template <class T>
+Samples<T> drawn_rows(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& positions);
 
 }   // namespace kedge::engine

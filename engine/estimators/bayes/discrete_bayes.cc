@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/comm/dealt_blocks.h"
+#include "engine/comm/dealt_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/class_moments.h"
@@ -254,16 +254,8 @@ void DiscreteNB<T, K>::count(const Context& ctx, const Samples<T>& X, const Targ
       take(counted(encoded(ctx, rows, first, size, values, encoding), {}, first, size));
     }
   };
-  const std::int64_t n_blocks = (n + kBlockRows - 1) / kBlockRows;
-  Ranks* const ranks = n >= kLeastDealtRows ? ranks_of_row_sums() : nullptr;
-  if (!ranks) return each_block({0, n_blocks}, add);
-  const PartedBytes shares = ranks->share([&] {   // a table for each block, so that all ranks add in one order
-    ByteWriter out;
-    each_block(own_part(ranks, n_blocks), [&](const std::vector<double>& counts) { out.numbers(counts); });
-    return out.take();
-  });
-  for (int from = 0; from < shares.size(); ++from)
-    for (ByteReader in(shares.part(from)); !in.at_end();) add(in.numbers<double>());
+  add_in_order(n >= kLeastDealtRows ? ranks_of_row_sums() : nullptr, (n + kBlockRows - 1) / kBlockRows, each_block,
+               add);
 }
 
 template <class T, BayesKind K>

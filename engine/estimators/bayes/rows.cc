@@ -8,10 +8,10 @@ namespace kedge::engine {
 
 void add_bayes(Rows& rows) {
   add<GaussianNB>(rows, memory::bayes, {2, 4}, {.dealt = DealtFit::kOwnRows});
-  add<MultinomialNB>(rows, memory::bayes, {4, 4}, {.dealt = DealtFit::kRowSums});
-  add<ComplementNB>(rows, memory::bayes, {4, 4}, {.dealt = DealtFit::kRowSums});
+  add<MultinomialNB>(rows, memory::bayes, {4, 4}, {.dealt = DealtFit::kOwnRows});
+  add<ComplementNB>(rows, memory::bayes, {4, 4}, {.dealt = DealtFit::kOwnRows});
   add<BernoulliNB>(rows, memory::bayes, {2, 4}, {.dealt = DealtFit::kOwnRows});
-  add<CategoricalNB>(rows, memory::category_bayes, {6, 8}, {.dealt = DealtFit::kRowSums});
+  add<CategoricalNB>(rows, memory::category_bayes, {6, 8}, {.dealt = DealtFit::kOwnRows});
 }
 
 }  // namespace kedge::engine

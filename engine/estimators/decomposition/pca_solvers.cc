@@ -8,6 +8,8 @@
 #include <numeric>
 #include <type_traits>
 
+#include "engine/comm/dealt_tables.h"
+#include "engine/core/host_view.h"
 #include "engine/core/stop.h"
 #include "engine/estimators/centred_design.h"
 #include "engine/estimators/sparse_rows.h"
@@ -16,10 +18,32 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kBlockRows = 8192;
+constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles of partial sums that ranks bring, 32 MiB
+constexpr std::int64_t kMostGroups = 64;                          // of blocks, with a partial sum each
 
 template <class T>
 Samples<T> centred(const Samples<T>& X, const std::vector<double>& mean) {
   return X.then(mean, std::vector<double>(mean.size(), 1.0));
+}
+
+// As for_centred_blocks(), for the rows of a part.
+template <class T, class Visit>
+void for_blocks_of(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, Part rows,
+                   const Visit& visit) {
+  const bool is_centred = std::ranges::all_of(mean, [](double m) { return m == 0; });   // and need not be copied
+  const Samples<T> values = is_centred ? X : centred(X, mean);
+  const std::int64_t height = block_rows(ctx, kBlockRows, X.n_cols());
+  Matrix<T> block;
+  for (std::int64_t first = rows.begin; first < rows.end; first += height) {
+    ctx.check_stop();
+    visit(first, values.values(ctx, first, std::min(height, rows.end - first), block));
+  }
+}
+
+// The ranks that divide passes over these rows; null: each makes the whole pass.
+template <class T>
+Ranks* ranks_of_blocks(const Context& ctx, const Samples<T>& X) {
+  return X.n_rows() >= kLeastDealtRows && ctx.device.traits().uses_host_memory ? ranks_of_row_sums() : nullptr;
 }
 
 // The leading right singular vectors, and variances made of the singular values.
@@ -64,7 +88,7 @@ double rank_likelihood(const std::vector<double>& spectrum, std::int64_t rank, d
 
 // (X - mean)' (X - mean): by the design's one pass over X, in double, where rows lie on a device, and by blocks of rows
 // in T, which processors multiply faster, where they lie in the host's memory. Sparse samples are made dense block by
-// block.
+// block. Blocks are added in groups, which ranks divide; the shape alone decides which they are.
 template <class T>
 std::vector<double> centred_gram(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean) {
   const std::int64_t d = X.n_cols();
@@ -73,14 +97,28 @@ std::vector<double> centred_gram(const Context& ctx, const Samples<T>& X, const 
     ctx.ops<T>().design->gram(CentredDesign<T>(ctx, X, mean).design, gram.view());
     return gram.to_host();
   }
+  const std::int64_t n = X.n_rows(), height = block_rows(ctx, kBlockRows, d), blocks = (n + height - 1) / height,
+                     most = std::clamp<std::int64_t>(kPartialEntries / (d * d), 1, kMostGroups),
+                     group_rows = (blocks + most - 1) / most * height;
   Matrix<T> gram(ctx.memory(), d, d);
-  std::vector<double> sum(static_cast<std::size_t>(d * d));
-  for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t, MatrixView<const T> block) {
-    ctx.ops<T>().linear->gram(T{1}, block, gram.view());
-    const std::vector<T> host = gram.to_host();
-    for (std::size_t i = 0; i < host.size(); ++i) sum[i] += host[i];
+  std::vector<double> total(static_cast<std::size_t>(d * d)), sum(total.size());
+  const auto make = [&](Part groups, const auto& take) {
+    for (std::int64_t first = groups.begin * group_rows; first < std::min(n, groups.end * group_rows);
+         first += group_rows) {
+      std::ranges::fill(sum, 0.0);
+      const Part rows{first, std::min(n, first + group_rows)};
+      for_blocks_of(ctx, X, mean, rows, [&](std::int64_t, MatrixView<const T> block) {
+        ctx.ops<T>().linear->gram(T{1}, block, gram.view());
+        const std::vector<T> host = gram.to_host();
+        for (std::size_t i = 0; i < host.size(); ++i) sum[i] += host[i];
+      });
+      take(sum);
+    }
+  };
+  add_in_order(ranks_of_blocks(ctx, X), (n + group_rows - 1) / group_rows, make, [&](const std::vector<double>& part) {
+    for (std::size_t i = 0; i < part.size(); ++i) total[i] += part[i];
   });
-  return sum;
+  return total;
 }
 
 // Multiplies by the centred matrix or its transpose (the one that is tall), and makes the result orthonormal if the
@@ -115,14 +153,7 @@ class RangeFinder {
 template <class T>
 void for_centred_blocks(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean,
                         const std::function<void(std::int64_t, MatrixView<const T>)>& visit) {
-  const bool is_centred = std::ranges::all_of(mean, [](double m) { return m == 0; });   // and need not be copied
-  const Samples<T> rows = is_centred ? X : centred(X, mean);
-  const std::int64_t height = block_rows(ctx, kBlockRows, X.n_cols());
-  Matrix<T> block;
-  for (std::int64_t first = 0; first < X.n_rows(); first += height) {
-    ctx.check_stop();
-    visit(first, rows.values(ctx, first, std::min(height, X.n_rows() - first), block));
-  }
+  for_blocks_of(ctx, X, mean, Part{0, X.n_rows()}, visit);
 }
 
 template <class T>
@@ -289,11 +320,28 @@ Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<do
   const std::int64_t count = static_cast<std::int64_t>(components.size()) / X.n_cols();
   const Matrix<T> W(ctx.memory(), count, X.n_cols(), components);
   Matrix<T> projected(ctx.memory(), X.n_rows(), count);
-  if (count > 0)
-    for_centred_blocks<T>(ctx, X, mean, [&](std::int64_t first, MatrixView<const T> block) {
+  const auto fill = [&](Part rows) {
+    for_blocks_of(ctx, X, mean, rows, [&](std::int64_t first, MatrixView<const T> block) {
       ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, block, W.view(), T{0},
                                 projected.view().row_range(first, block.rows));
     });
+  };
+  if (count == 0) return samples_of(std::move(projected));
+  if (Ranks* const ranks = ranks_of_blocks(ctx, X)) {   // of whole blocks, since bits of a product may depend on them
+    const std::int64_t n = X.n_rows(), height = block_rows(ctx, kBlockRows, X.n_cols());
+    const PartedBytes shares = ranks->share([&] {
+      const Part blocks = own_part(ranks, (n + height - 1) / height),
+                 rows{std::min(n, blocks.begin * height), std::min(n, blocks.end * height)};
+      fill(rows);
+      ByteWriter out;
+      out.append(host_view(projected.view()).row(0).data() + rows.begin * count,
+                 static_cast<std::size_t>(rows.size() * count) * sizeof(T));
+      return out.take();
+    });
+    ctx.memory().to_device(projected.data(), shares.bytes.data(), shares.bytes.size());
+  } else {
+    fill({0, X.n_rows()});
+  }
   return samples_of(std::move(projected));
 }
 

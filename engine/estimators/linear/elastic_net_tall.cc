@@ -8,6 +8,7 @@
 #include "engine/estimators/linear/elastic_net.h"
 #include "engine/estimators/linear/elastic_net_folds.h"
 #include "engine/estimators/linear/tall_products.h"
+#include "engine/estimators/own_values.h"
 #include "engine/estimators/target.h"
 
 namespace kedge::engine {
@@ -73,7 +74,7 @@ Pilot look_at_sample(const Context& ctx, const char* owner, const Samples<T>& X,
   std::vector<double> some;
   if (!weights.empty()) some = entries_at(ctx, {weights.data, weights.size, 1}, positions);
   if (std::ranges::none_of(some, [](double w) { return w > 0; })) some.clear();
-  const LinearProblem<T> problem(ctx, owner, rows_at(ctx, X, positions), values, 1, normalised_weights(some),
+  const LinearProblem<T> problem(ctx, owner, drawn_rows(ctx, X, positions), values, 1, normalised_weights(some),
                                  fit_intercept, LinearProblem<T>::Moments::kSpread);
   const TargetGram gram = target_gram(ctx, problem);
   const auto rows = static_cast<double>(m);

@@ -40,14 +40,14 @@ void add_linear(Rows& rows) {
   add_line<LinearRegression>(
       rows, memory::least_squares, {9, 1, 64},
       {.host_part = "solutions in 32 digits, of small tables and where columns are close to dependent",
-       .dealt = DealtFit::kRowSums});
+       .dealt = DealtFit::kOwnRows});
   add_line<Ridge>(rows, memory::ridge, {3, 1}, {.dealt = DealtFit::kOwnRows});
   add_line<RidgeCV>(rows, memory::ridge_cv, {10, 1}, {.host_part = "the scores, with cv, scoring or store_cv_results"});
   add_line<RidgeClassifier>(rows, memory::ridge, {4, 2}, {.dealt = DealtFit::kOwnRows});
   add_line<RidgeClassifierCV>(rows, memory::ridge_classifier_cv, {12, 2},
                               {.host_part = "the scores, with cv, scoring or store_cv_results"});
-  add_line<Lasso>(rows, memory::coordinate_descent, {5, 1}, {.dealt = DealtFit::kRowSums});
-  add_line<ElasticNet>(rows, memory::coordinate_descent, {5, 1}, {.dealt = DealtFit::kRowSums});
+  add_line<Lasso>(rows, memory::coordinate_descent, {5, 1}, {.dealt = DealtFit::kOwnRows});
+  add_line<ElasticNet>(rows, memory::coordinate_descent, {5, 1}, {.dealt = DealtFit::kOwnRows});
   add_line<LassoCV>(rows, memory::coordinate_descent_cv, {16, 1});
   add_line<ElasticNetCV>(rows, memory::coordinate_descent_cv, {16, 1});
   add_line<LogisticRegression>(rows, memory::logistic, {55, 3, 9}, {.dealt = DealtFit::kOwnRows});

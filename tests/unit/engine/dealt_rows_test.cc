@@ -215,6 +215,31 @@ TEST_P(DealtRows, GiveTheColumnsOfOneProcess) {
       EXPECT_EQ(bits(result), bits(alone));
 }
 
+// Of a design with a target and weights: its slopes at coefficients, and its triangle.
+std::vector<double> slopes_and_triangle(const std::vector<double>& cells, std::int64_t cols) {
+  const std::unique_ptr<Device> device = open_device("cpu");
+  const auto n = static_cast<std::int64_t>(cells.size()) / cols;
+  const Matrix<double> X(device->memory(), n, cols, cells), Y(device->memory(), n, 1, waves(n));
+  std::vector<double> roots = waves(n), w = waves(cols);
+  for (double& root : roots) root = 1 + root / 2;
+  const Array<double> weights(device->memory(), std::span<const double>(roots)),
+      coef(device->memory(), std::span<const double>(w));
+  const Design<double> design{.X = X.view(), .weights = weights.view(), .Y = Y.view()};
+  Array<double> slopes(device->memory(), cols);
+  Matrix<double> R(device->memory(), cols + 1, cols + 1);
+  device->f64().design->slopes(design, coef.view(), slopes.view());
+  device->f64().design->triangle(design, R.view());
+  std::vector<double> all = slopes.to_host();
+  for (const double r : R.to_host()) all.push_back(r);
+  return all;
+}
+
+TEST_P(DealtRows, GiveTheSlopesAndTheTriangleOfOneProcess) {
+  const std::vector<double> cells = waves(40'001 * 5), alone = slopes_and_triangle(cells, 5);
+  for (const auto& found : on_ranks(GetParam(), [&](Ranks&) { return slopes_and_triangle(cells, 5); }))
+    EXPECT_EQ(bits(found), bits(alone));
+}
+
 TEST(RowSumsScope, IsNeededForRanksToDivideRows) {
   for (const auto& result : on_ranks(2, [](Ranks& ranks) {
          const bool within = ranks_of_row_sums() == &ranks;

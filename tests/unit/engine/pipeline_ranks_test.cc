@@ -288,11 +288,14 @@ TEST_P(SumsOnRanks, GiveTheResultOfOneProcess) {
   for (const int size : {2, 3, 4, 7}) EXPECT_EQ(run_on_ranks(spec, size)[0], alone) << size << " ranks";
 }
 
+constexpr const char* kPositive = R"(, "shift": 80)";   // cells of at least 0
+
 // Fits on all rows of 32 MB, of which a rank loads its own. `share`: of what it should hold the most that it may, since
 // k-means++ looks at rows of others.
 struct OwnRowsJob {
   const char *name, *generator, *steps;
   double share = 1.1;
+  const char* params = "";   // of the generator
   friend void PrintTo(const OwnRowsJob& job, std::ostream* out) { *out << job.name; }
 };
 class OwnRowsOnRanks : public testing::TestWithParam<OwnRowsJob> {};
@@ -304,7 +307,19 @@ INSTANTIATE_TEST_SUITE_P(
         OwnRowsJob{"Magnitudes", "make_classification", R"({"estimator": "MaxAbsScaler"})"},
         OwnRowsJob{"Bayes", "make_classification", R"({"estimator": "GaussianNB"})"},
         OwnRowsJob{"Counts", "make_classification", R"({"estimator": "BernoulliNB"})"},
+        OwnRowsJob{"CountsOfWords", "make_classification", R"({"estimator": "MultinomialNB"})", 1.1, kPositive},
+        OwnRowsJob{"CountsOfComplements", "make_classification", R"({"estimator": "ComplementNB"})", 1.1, kPositive},
+        OwnRowsJob{"CountsOfCategories", "make_classification", R"({"estimator": "CategoricalNB"})", 1.1, kPositive},
+        OwnRowsJob{"Line", "make_regression", R"({"estimator": "LinearRegression"})"},
+        OwnRowsJob{"Lasso", "make_regression", R"({"estimator": "Lasso"})"},
+        OwnRowsJob{"ElasticNet", "make_regression", R"({"estimator": "ElasticNet", "params": {"alpha": 0.1}})"},
+        OwnRowsJob{"Components", "make_classification", R"({"estimator": "PCA", "params": {"n_components": 5}})"},
+        OwnRowsJob{"ComponentsWithoutMeans", "make_classification",
+                   R"({"estimator": "TruncatedSVD", "params": {"n_components": 5, "random_state": 1}})"},
         OwnRowsJob{"Ridge", "make_regression", R"({"estimator": "Ridge"})"},
+        OwnRowsJob{"RidgeBySvd", "make_regression", R"({"estimator": "Ridge", "params": {"solver": "svd"}})"},
+        OwnRowsJob{"LineOfNoNegatives", "make_regression",
+                   R"({"estimator": "LinearRegression", "params": {"positive": true}})"},
         OwnRowsJob{"RidgeOfClasses", "make_classification", R"({"estimator": "RidgeClassifier"})"},
         OwnRowsJob{"Logistic", "make_classification",
                    R"({"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
@@ -314,9 +329,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(OwnRowsOnRanks, LoadTheirShareAndGiveTheResultOfOneProcess) {
   const JobSpec spec = spec_from(fmt::format(
-      R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": 100000, "n_features": 40, "random_state": 1}}}}}},
+      R"({{"dataset": {{"generate": {{"name": "{}", "params": {{"n_samples": 100000, "n_features": 40, "random_state": 1{}}}}}}},
           "select": {{"dtype": "float64"}}, "pipeline": [{}], "task": {{"fit": {{}}}}}})",
-      GetParam().generator, GetParam().steps));
+      GetParam().generator, GetParam().params, GetParam().steps));
   ASSERT_TRUE(reads_own_rows(spec));
   const std::string alone = run_alone(spec);
   for (const int size : {2, 3, 4}) {

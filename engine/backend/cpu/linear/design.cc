@@ -133,12 +133,13 @@ void add_table(const double* table, std::int64_t entries, double* sum) {
   });
 }
 
-// Upper triangle of the QR of each tile of `height` rows, in a stack of at most p rows a tile.
+// Upper triangle of the QR of each of these tiles of `height` rows, in a stack of at most p rows a tile.
 template <class T>
-std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
-  const std::int64_t n = d.n_rows(), p = d.n_cols(), tiles = tiles_of(n, height);
-  std::vector<double> stack(static_cast<std::size_t>(tiles * p * p), 0.0);
-  for_tiles(tiles, 1, 2 * n * p * p / kMultipliesPerNs, [&](std::int64_t tile, std::int64_t, std::int64_t) {
+std::vector<double> triangles_of(const Design<T>& d, std::int64_t height, Part tiles) {
+  const std::int64_t n = d.n_rows(), p = d.n_cols(), work = 2 * tiles.size() * height * p * p;
+  std::vector<double> stack(static_cast<std::size_t>(tiles.size() * p * p), 0.0);
+  for_tiles(tiles.size(), 1, work / kMultipliesPerNs, [&](std::int64_t task, std::int64_t, std::int64_t) {
+    const std::int64_t tile = tiles.begin + task;
     const std::int64_t rows = std::min(n, (tile + 1) * height) - tile * height, least = std::min(rows, p);
     auto a = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(rows * p));   // column-major
     std::vector<double> piece(static_cast<std::size_t>(64 * p));
@@ -151,12 +152,21 @@ std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
       }
     }
     factor_r(ColumnMajor<double>{a.get(), rows, p, rows});
-    double* const triangle = stack.data() + tile * p * p;
+    double* const triangle = stack.data() + task * p * p;
     for (std::int64_t j = 0; j < p; ++j) {
-      for (std::int64_t i = 0; i <= std::min(j, least - 1); ++i) triangle[i * p + j] = a[static_cast<std::size_t>(j * rows + i)];
+      for (std::int64_t i = 0; i <= std::min(j, least - 1); ++i)
+        triangle[i * p + j] = a[static_cast<std::size_t>(j * rows + i)];
     }
   });
   return stack;
+}
+
+// Those of all tiles, which the ranks of the rows divide.
+template <class T>
+std::vector<double> tile_triangles(const Design<T>& d, std::int64_t height) {
+  const std::int64_t tiles = tiles_of(d.n_rows(), height);
+  Ranks* const ranks = ranks_of_rows(d.n_rows());
+  return parts_of_ranks<double>(ranks, [&] { return triangles_of(d, height, own_part(ranks, tiles)); });
 }
 
 template <class T>
@@ -201,31 +211,12 @@ class CpuDesign final : public DesignOps<T> {
     }
   }
 
-  // Products with one row or column start from 0, not from what the result holds: such products read the rows in place.
   void slopes(const Design<T>& design, VectorView<const double> coef, VectorView<double> slopes) override {
-    const std::int64_t n = design.n_rows(), d = design.X.cols, most = std::min(n, kSlopeRows),
-                       blocks = tiles_of(n, kSlopeRows);
-    std::vector<double> block(static_cast<std::size_t>(most * d)), fitted(static_cast<std::size_t>(most)),
-        rest(fitted.size()), sums(static_cast<std::size_t>(blocks * d));
-    Design<T> columns = design;
-    columns.Y = {};
-    const double one = 1;
-    for (std::int64_t b = 0, i = 0; b < blocks; ++b, i += kSlopeRows) {
-      check_job_stop();
-      const MatrixView<double> rows(block.data(), std::min(kSlopeRows, n - i), d), residual(rest.data(), rows.rows, 1),
-          product(fitted.data(), rows.rows, 1);
-      gather_rows(columns, i, rows);
-      for (std::int64_t r = 0; r < rows.rows; ++r) {
-        const double y = raw(design.Y)[(i + r) * design.Y.stride];
-        raw(residual)[r] = design.weights.empty() ? y : raw(design.weights)[i + r] * y;
-      }
-      if (!coef.empty()) {
-        linear_->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, {raw(coef), 1, d}, 0.0, product);
-        linear_->gemm(Transpose::kNo, Transpose::kNo, -1.0, product, {&one, 1, 1}, 1.0, residual);
-      }
-      linear_->gemm(Transpose::kYes, Transpose::kNo, 1.0, residual, rows, 0.0, {sums.data() + b * d, 1, d});
-    }
-    row_ops_->column_sums({sums.data(), blocks, d}, slopes);
+    const std::int64_t n = design.n_rows(), blocks = tiles_of(n, kSlopeRows);
+    Ranks* const ranks = ranks_of_rows(n);
+    const auto sums =
+        parts_of_ranks<double>(ranks, [&] { return block_slopes(design, coef, own_part(ranks, blocks)); });
+    row_ops_->column_sums({sums.data(), blocks, design.X.cols}, slopes);
   }
 
   void triangle(const Design<T>& design, MatrixView<double> R) override {
@@ -245,6 +236,35 @@ class CpuDesign final : public DesignOps<T> {
   }
 
  private:
+  // The slopes of each block of rows, in a table. Products with one row or column start from 0, not from what the
+  // result holds: such products read the rows in place.
+  std::vector<double> block_slopes(const Design<T>& design, VectorView<const double> coef, Part blocks) {
+    const std::int64_t n = design.n_rows(), d = design.X.cols, most = std::min(n, kSlopeRows);
+    std::vector<double> block(static_cast<std::size_t>(most * d)), fitted(static_cast<std::size_t>(most)),
+        rest(fitted.size()), sums(static_cast<std::size_t>(blocks.size() * d));
+    Design<T> columns = design;
+    columns.Y = {};
+    const double one = 1;
+    for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
+      const std::int64_t i = b * kSlopeRows;
+      check_job_stop();
+      const MatrixView<double> rows(block.data(), std::min(kSlopeRows, n - i), d), residual(rest.data(), rows.rows, 1),
+          product(fitted.data(), rows.rows, 1);
+      gather_rows(columns, i, rows);
+      for (std::int64_t r = 0; r < rows.rows; ++r) {
+        const double y = raw(design.Y)[(i + r) * design.Y.stride];
+        raw(residual)[r] = design.weights.empty() ? y : raw(design.weights)[i + r] * y;
+      }
+      if (!coef.empty()) {
+        linear_->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows, {raw(coef), 1, d}, 0.0, product);
+        linear_->gemm(Transpose::kNo, Transpose::kNo, -1.0, product, {&one, 1, 1}, 1.0, residual);
+      }
+      linear_->gemm(Transpose::kYes, Transpose::kNo, 1.0, residual, rows, 0.0,
+                    {sums.data() + (b - blocks.begin) * d, 1, d});
+    }
+    return sums;
+  }
+
   std::unique_ptr<LinearOps<double>> linear_ = make_cpu_linear<double>();
   std::unique_ptr<CategoryOps<double>> categories_ = make_cpu_categories<double>();
   std::unique_ptr<RowOps<double>> row_ops_ = make_cpu_rows<double>();
