@@ -29,6 +29,10 @@ struct SyncBudget {
 // the rank's, unless the data ask for a more exact solver. kTrees: the trees that it grows, by their numbers
 // (dealt_trees.h).
 enum class DealtFit : std::uint8_t { kNothing, kRowSums, kOwnRows, kTrees };
+// What a transformer of DealtFit::kOwnRows leaves to the step behind it, where its rank has its own rows. kWhole: new
+// rows, which each rank makes of all. kInPlace: an affine map of the table, which moves no data. kGiven: new rows,
+// which each rank makes of its own and gives to all.
+enum class RowsLeft : std::uint8_t { kWhole, kInPlace, kGiven };
 inline bool deals_row_sums(DealtFit dealt) {
   return dealt == DealtFit::kRowSums || dealt == DealtFit::kOwnRows;
 }
@@ -40,6 +44,7 @@ struct CatalogueEntry {
   MemoryRule memory;   // what it will need
   SyncBudget syncs;
   DealtFit dealt = DealtFit::kNothing;
+  RowsLeft leaves = RowsLeft::kWhole;
   bool wants_value_counts =
       false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
   bool is_line = false;   // see RowTraits

@@ -28,6 +28,7 @@ struct RowTraits {
   bool wants_value_counts = false;   // see CatalogueEntry
   const char* host_part = "";        // see EstimatorInfo
   DealtFit dealt = DealtFit::kNothing;
+  RowsLeft leaves = RowsLeft::kWhole;
   bool is_composed = false;          // of other estimators, which are made, checked and bounded by themselves
   // It answers with a line, or with one for each class, whose coef_ and intercept_ it has as attributes: its prediction
   // before the link of a generalised linear model, of a classifier its decision function.
@@ -45,6 +46,7 @@ void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {})
                   .memory = memory,
                   .syncs = syncs,
                   .dealt = traits.dealt,
+                  .leaves = traits.leaves,
                   .wants_value_counts = traits.wants_value_counts,
                   .is_line = traits.is_line,
                   .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {

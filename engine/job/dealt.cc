@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "engine/core/params.h"
 #include "engine/estimators/catalogue.h"
 
 namespace kedge::engine {
@@ -15,10 +16,27 @@ bool fit_is_dealt(const std::vector<schema::Step>& pipeline) {
   });
 }
 
+namespace {
+
+// Values that are clipped are new rows.
+RowsLeft left_by(const schema::Step& step, const CatalogueEntry& entry) {
+  const schema::Value* const clip = find_value(step.params, "clip");
+  const bool* const is_clipped = clip ? std::get_if<bool>(&clip->data) : nullptr;
+  return is_clipped && *is_clipped ? RowsLeft::kWhole : entry.leaves;
+}
+
+}   // namespace
+
 bool reads_own_rows(const schema::JobSpec& spec) {
-  if (!std::holds_alternative<schema::Fit>(spec.task) || spec.pipeline.size() != 1) return false;
-  const CatalogueEntry* const entry = find_estimator(spec.pipeline[0].estimator);
-  return entry && entry->dealt == DealtFit::kOwnRows;
+  if (!std::holds_alternative<schema::Fit>(spec.task)) return false;
+  for (std::size_t i = 0; i < spec.pipeline.size(); ++i) {
+    const CatalogueEntry* const entry = find_estimator(spec.pipeline[i].estimator);
+    if (!entry || entry->dealt != DealtFit::kOwnRows) return false;
+    const RowsLeft left = left_by(spec.pipeline[i], *entry);
+    if (i + 1 == spec.pipeline.size() || left == RowsLeft::kGiven) return true;
+    if (left == RowsLeft::kWhole) return false;
+  }
+  return false;
 }
 
 bool job_is_dealt(const schema::JobSpec& spec) {

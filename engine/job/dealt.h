@@ -11,8 +11,8 @@ namespace kedge::engine {
 // dealt.
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline);
 
-// Whether a rank reads few rows of the table but its own: in the fit on all rows of one step of DealtFit::kOwnRows.
-// What steps make of rows, later ones may gather.
+// Whether a rank reads few rows of the table but its own: in the fit on all rows of steps of DealtFit::kOwnRows, of
+// which those before the last leave the table where it lies, up to one that gives its rows to all (RowsLeft).
 bool reads_own_rows(const schema::JobSpec& spec);
 
 // Whether ranks share the job: a search or a cross-validation, one that predicts, or such a fit. Any other is the first

@@ -169,6 +169,7 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitT
       return {steps_[step].estimator, std::move(made)};
     }
     fit_one(ctx, X, y.unweighted(), step);
+    const RowSumsScope sums(steps_[step].sums_are_dealt);
     return {steps_[step].estimator, {transform(ctx, X, step)}};
   };
   FittedRows<T> made;

@@ -9,6 +9,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/class_moments.h"
+#include "engine/estimators/own_values.h"
 
 namespace kedge::engine {
 namespace {
@@ -99,11 +100,11 @@ void GaussianNB<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y
   n_features_ = X.n_cols();
   set_priors(y);
   const DevicePositions positions(ctx, present_, y);
-  Matrix<T> scratch;
-  const bool in_place = !X.is_affine();   // the rows are read where they lie
-  ClassMoments found = fetch_class_moments(ctx, in_place ? std::as_const(X.table->X).view() : X.values(ctx, scratch),
-                                           in_place ? X.row_view() : VectorView<const std::int32_t>(), positions.view(),
-                                           y.device_weights(ctx), present_.size());
+  const auto moments_of = [&](MatrixView<const T> values, VectorView<const std::int32_t> rows) {
+    return fetch_class_moments(ctx, values, rows, positions.view(), y.device_weights(ctx), present_.size());
+  };
+  ClassMoments found = X.is_affine() ? moments_of(OwnValues<T>(ctx, X).view(), {})
+                                     : moments_of(std::as_const(X.table->X).view(), X.row_view());   // where they lie
   class_count_ = std::move(found.count), theta_ = std::move(found.mean), variance_ = std::move(found.variance);
   for (std::vector<double>* moments : {&theta_, &variance_})   // a class of weight 0 has none
     for (double& m : *moments) m = std::isnan(m) ? 0.0 : m;

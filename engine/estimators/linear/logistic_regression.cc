@@ -10,6 +10,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/linear/linear_problem.h"
+#include "engine/estimators/own_values.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -127,10 +128,11 @@ void LogisticRegression<T>::fit(const Context& ctx, const Samples<T>& X, const T
   require(present_.size() == 2 || params_.solver != "liblinear", schema::ErrorCode::kBadData,
           "{}: solver liblinear takes two classes, the target has {}", kName, present_.size());
   n_features_ = X.n_cols();
-  Matrix<T> scratch;
   const auto own_fit = [&] {
     if (is_large_sparse(X)) return minimize_sparse(ctx, X, y);
-    return with_targets<T>(ctx, {.X = X.values(ctx, scratch)}, y, [&](const LogisticData<T>& data) { return minimize(ctx, data, C_); });
+    const OwnValues<T> values(ctx, X);
+    return with_targets<T>(ctx, {.X = values.view()}, y,
+                           [&](const LogisticData<T>& data) { return minimize(ctx, data, C_); });
   };
   LogisticFit fit = is_shared(ctx, X) ? shared_fit(ctx, X, y) : own_fit();
   n_iter_ = fit.n_iter;

@@ -22,8 +22,8 @@
 namespace kedge::engine {
 
 void add_preprocessing(Rows& rows) {
-  add<StandardScaler>(rows, memory::affine, {3, 1}, {.dealt = DealtFit::kOwnRows});
-  add<MinMaxScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kOwnRows});
+  add<StandardScaler>(rows, memory::affine, {3, 1}, {.dealt = DealtFit::kOwnRows, .leaves = RowsLeft::kInPlace});
+  add<MinMaxScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kOwnRows, .leaves = RowsLeft::kInPlace});
   add<OneHotEncoder>(rows, memory::categories, {4, 2}, {.dealt = DealtFit::kRowSums});
   add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2}, {.dealt = DealtFit::kRowSums});
   add<TargetEncoder>(rows, TargetEncoder<float>::memory, {6, 2, 48},
@@ -34,7 +34,7 @@ void add_preprocessing(Rows& rows) {
   add<IterativeImputer>(rows, IterativeImputer<float>::memory, {600, 4, 48},
                         {.host_part = "which rows have a column, and the evidence of its regressions"});
   add<MissingIndicator>(rows, memory::maps_cells, {1, 1});
-  add<MaxAbsScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kOwnRows});
+  add<MaxAbsScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kOwnRows, .leaves = RowsLeft::kInPlace});
   add<RobustScaler>(rows, memory::sorted_affine, {1, 1}, {.dealt = DealtFit::kRowSums});
   add<Normalizer>(rows, memory::scales_rows, {0, 1});
   add<Binarizer>(rows, memory::maps_numbers, {0, 1});

@@ -323,6 +323,29 @@ INSTANTIATE_TEST_SUITE_P(
         OwnRowsJob{"RidgeOfClasses", "make_classification", R"({"estimator": "RidgeClassifier"})"},
         OwnRowsJob{"Logistic", "make_classification",
                    R"({"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
+        OwnRowsJob{
+            "ScalerAndLogistic", "make_classification",
+            R"({"estimator": "StandardScaler"}, {"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
+        OwnRowsJob{"ScalersAndBayes", "make_classification",
+                   R"({"estimator": "MinMaxScaler"}, {"estimator": "MaxAbsScaler"}, {"estimator": "GaussianNB"})"},
+        OwnRowsJob{"RangesAndCounts", "make_classification",
+                   R"({"estimator": "MinMaxScaler"}, {"estimator": "MultinomialNB"})"},
+        OwnRowsJob{"ScalerAndRidge", "make_regression",
+                   R"({"estimator": "StandardScaler"}, {"estimator": "Ridge", "params": {"alpha": 2.5}})"},
+        OwnRowsJob{"ScalerAndLasso", "make_regression", R"({"estimator": "StandardScaler"}, {"estimator": "Lasso"})"},
+        OwnRowsJob{"ScalerAndMeans", "make_blobs", R"({"estimator": "StandardScaler"},
+                   {"estimator": "KMeans", "params": {"n_clusters": 4, "max_iter": 5, "random_state": 1}})",
+                   1.8},
+        OwnRowsJob{"ComponentsAndLogistic", "make_classification", R"({"estimator": "StandardScaler"},
+                   {"estimator": "PCA", "params": {"n_components": 5}},
+                   {"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
+        OwnRowsJob{"ComponentsAndRidge", "make_regression", R"({"estimator": "StandardScaler"},
+                   {"estimator": "TruncatedSVD", "params": {"n_components": 5, "random_state": 1}},
+                   {"estimator": "Ridge"})"},
+        OwnRowsJob{"ComponentsAndForest", "make_classification", R"({"estimator": "PCA", "params": {"n_components": 3}},
+                   {"estimator": "RandomForestClassifier", "params": {"n_estimators": 3, "max_depth": 4}})"},
+        OwnRowsJob{"ComponentsAndTree", "make_classification", R"({"estimator": "PCA", "params": {"n_components": 3}},
+                   {"estimator": "DecisionTreeClassifier", "params": {"max_depth": 4}})"},
         OwnRowsJob{"Means", "make_blobs",
                    R"({"estimator": "KMeans", "params": {"n_clusters": 4, "max_iter": 5, "random_state": 1}})", 1.8}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -344,6 +367,24 @@ TEST_P(OwnRowsOnRanks, LoadTheirShareAndGiveTheResultOfOneProcess) {
     EXPECT_NEAR(all, 30.5, 0.1);
     EXPECT_LE(held, all / size * GetParam().share + 0.5) << size << " ranks";
   }
+}
+
+TEST(OwnRows, AreReadByStepsThatNeedNoOthers) {
+  const auto reads = [](const char* steps, const char* task = "fit") {
+    return reads_own_rows(spec_from(
+        fmt::format(R"({{"dataset": {{"builtin": "iris"}}, "pipeline": [{}], "task": {{"{}": {{}}}}}})", steps, task)));
+  };
+  const std::string scaler = R"({"estimator": "StandardScaler"}, )", parts = R"({"estimator": "PCA"}, )";
+  EXPECT_TRUE(reads(R"({"estimator": "Ridge"})"));
+  EXPECT_FALSE(reads(R"({"estimator": "Ridge"})", "fitScore"));
+  EXPECT_TRUE(reads((scaler + R"({"estimator": "Ridge"})").c_str()));
+  EXPECT_TRUE(reads((scaler + parts + R"({"estimator": "KNeighborsClassifier"})").c_str()));
+  EXPECT_FALSE(reads((scaler + R"({"estimator": "KNeighborsClassifier"})").c_str()));
+  EXPECT_FALSE(reads((scaler + R"({"estimator": "PolynomialFeatures"}, {"estimator": "Ridge"})").c_str()));
+  EXPECT_FALSE(reads(R"({"estimator": "KMeans"}, {"estimator": "Ridge"})"));   // distances of all rows
+  EXPECT_TRUE(reads(R"({"estimator": "MinMaxScaler", "params": {"clip": false}}, {"estimator": "Ridge"})"));
+  EXPECT_FALSE(reads(R"({"estimator": "MinMaxScaler", "params": {"clip": true}}, {"estimator": "Ridge"})"));
+  EXPECT_FALSE(reads(R"({"estimator": "LinearDiscriminantAnalysis"})"));
 }
 
 TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
