@@ -4,6 +4,7 @@
 #include "tests/parity/embedding_rows.h"
 #include "tests/parity/factor_rows.h"
 #include "tests/parity/merge_rows.h"
+#include "tests/parity/mixture_rows.h"
 #include "tests/parity/probe.h"
 
 namespace kedge::parity {
@@ -31,6 +32,7 @@ void append_all(std::vector<Case>& cases, const char* dtype) {
   append(cases, dtype, table_rows<T>());
   append(cases, dtype, linear_rows<T>());
   append(cases, dtype, factor_rows<T>());
+  append(cases, dtype, mixture_rows<T>());
   append(cases, dtype, regression_rows<T>());
   append(cases, dtype, row_rows<T>());
   append(cases, dtype, neighbour_rows<T>());

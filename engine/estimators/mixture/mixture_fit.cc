@@ -73,18 +73,17 @@ MixtureMoments first_moments(const Context& ctx, const char* owner, const Mixtur
                            rows);
   if (params.init_params == "random") rows.set_shares(random_shares(random, X.rows, k));
   else rows.set_labels(k_means_labels<double>(ctx, X, k, random));
-  return rows.moments(covariance_kind(params.covariance_type), params.reg_covar);
+  return rows.moments(params.reg_covar);
 }
 
 // One run from `state` on.
 FittedMixture iterate(const Context& ctx, const char* owner, const MixtureParams& params, const MixtureRule& rule,
                       MixtureState state, std::int64_t d, MixtureRows& rows) {
-  const CovarianceKind kind = covariance_kind(params.covariance_type);
   FittedMixture run{.state = std::move(state), .lower_bound = -std::numeric_limits<double>::infinity()};
   while (run.n_iter < params.max_iter && !run.has_converged) {
     ctx.check_stop();
     const MixtureLikelihood likelihood = rows.expect(components_of(rule, run.state, params, d));
-    run.state = rule.maximise(rows.moments(kind, params.reg_covar), std::nullopt);
+    run.state = rule.maximise(rows.moments(params.reg_covar), std::nullopt);
     const double bound = rule.lower_bound(run.state, likelihood);
     require(std::isfinite(bound), schema::ErrorCode::kBadData,
             "{}: the densities of the rows leave double precision; scale the columns", owner);

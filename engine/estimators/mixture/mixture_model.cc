@@ -32,7 +32,7 @@ void MixtureModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
   Matrix<double> values(ctx.memory(), X.n_rows(), n_features_);
   const CentredDesign<T> centred(ctx, X, mean_);
   ctx.ops<T>().design->gather(centred.design, 0, values.view());
-  MixtureRows rows(ctx, std::as_const(values).view(), shared_.n_components);
+  MixtureRows rows(ctx, std::as_const(values).view(), kind(), shared_.n_components);
   const std::unique_ptr<MixtureRule> rule = this->rule(ctx, std::as_const(values).view(), mean_, rows);
   fitted_ = fit_mixture(ctx, name_, shared_, *rule, std::as_const(values).view(), mean_, rows);
   const MixtureComponents components = components_of(*rule, fitted_.state, shared_, n_features_);
@@ -57,7 +57,7 @@ void MixtureModel<T>::for_blocks(const Context& ctx, const Samples<T>& X, const 
     ctx.check_stop();
     const MatrixView<double> block = values.view().row_range(0, std::min(step, n - first));
     ctx.ops<T>().design->gather(centred.design, first, block);
-    MixtureRows rows(ctx, block, shared_.n_components);
+    MixtureRows rows(ctx, block, kind(), shared_.n_components);
     rows.expect(components);
     visit(first, rows);
   }

@@ -145,16 +145,53 @@ Numbers MixtureComponents::log_determinants() const {
   return sums;
 }
 
-MixtureRows::MixtureRows(const Context& ctx, MatrixView<const double> X, std::int64_t n_components)
-    : ctx_(ctx),
-      X_(X),
-      joint_(ctx.memory(), X.rows, n_components),
-      shares_(ctx.memory(), X.rows, n_components),
-      terms_(ctx.memory(), X.rows, n_components) {}
+MixtureRows::MixtureRows(const Context& ctx, MatrixView<const double> X, CovarianceKind kind, std::int64_t n_components)
+    : ctx_(ctx), X_(X), kind_(kind), shares_(ctx.memory(), X.rows, n_components) {
+  const bool has_matrices = kind == CovarianceKind::kFull || kind == CovarianceKind::kTied;
+  if (is_narrow_mixture(has_matrices, X.cols)) ops_ = mixture_ops(*ctx.ops<double>().bayes);
+  if (ops_) {
+    densities_ = Array<double>(ctx.memory(), X.rows);
+  } else {
+    joint_ = Matrix<double>(ctx.memory(), X.rows, n_components);
+    terms_ = Matrix<double>(ctx.memory(), X.rows, n_components);
+  }
+}
+
+MixtureLikelihood MixtureRows::expect(const MixtureComponents& components) {
+  return ops_ ? expect_by_rows(components) : expect_by_blocks(components);
+}
+
+MixtureLikelihood MixtureRows::expect_by_rows(const MixtureComponents& c) {
+  const std::int64_t n = c.n, d = c.d;
+  const bool is_full = c.kind == CovarianceKind::kFull, is_tied = c.kind == CovarianceKind::kTied;
+  Numbers offsets(at(n * d)), diagonals, constants = c.log_weights;
+  const Numbers determinants = c.log_determinants();
+  for (std::int64_t k = 0; k < n; ++k) {
+    constants[at(k)] += determinants[at(k)] - 0.5 * static_cast<double>(d) * kLogTwoPi;
+    if (is_full || is_tied) {
+      multiply_lower(c.factors.data() + (is_full ? k * d * d : 0), c.means.data() + k * d, d, offsets.data() + k * d);
+      continue;
+    }
+    for (std::int64_t j = 0; j < d; ++j) {
+      diagonals.push_back(c.factors[at(c.kind == CovarianceKind::kDiag ? k * d + j : k)]);
+      offsets[at(k * d + j)] = diagonals.back() * c.means[at(k * d + j)];
+    }
+  }
+  const NormalComponents normal{.n = n,
+                                .d = d,
+                                .form = is_full   ? FactorForm::kEach
+                                        : is_tied ? FactorForm::kShared
+                                                  : FactorForm::kDiagonal,
+                                .factors = diagonals.empty() ? c.factors.data() : diagonals.data(),
+                                .offsets = offsets.data(),
+                                .constants = constants.data()};
+  const MixtureSums sums = ops_->share_rows(X_, normal, shares_.view(), densities_.view());
+  return {.log_density = sums.log_density / static_cast<double>(X_.rows), .entropy = sums.entropy};
+}
 
 // The log density of a row is z - log p for any component with the logarithm z of its joint density and the share p;
 // their mean weighted by the shares is taken, in which what rounding did to small shares weighs nothing.
-MixtureLikelihood MixtureRows::expect(const MixtureComponents& components) {
+MixtureLikelihood MixtureRows::expect_by_blocks(const MixtureComponents& components) {
   Backend<double>& ops = ctx_.ops<double>();
   if (components.kind == CovarianceKind::kFull) full_joint(ctx_, X_, components, joint_.view());
   else diagonal_joint(ctx_, X_, components, joint_.view());
@@ -174,6 +211,10 @@ MixtureLikelihood MixtureRows::expect(const MixtureComponents& components) {
 
 Matrix<double> MixtureRows::log_densities() const {
   Matrix<double> sums(ctx_.memory(), X_.rows, 1);
+  if (ops_) {
+    ctx_.memory().copy(sums.data(), densities_.data(), at(X_.rows) * sizeof(double));
+    return sums;
+  }
   const Matrix<double> ones(ctx_.memory(), terms_.cols(), 1, Numbers(at(terms_.cols()), 1.0));
   ctx_.ops<double>().linear->gemm(Transpose::kNo, Transpose::kNo, 1.0, terms_.view(), ones.view(), 0.0, sums.view());
   return sums;
@@ -197,40 +238,74 @@ const Numbers& MixtureRows::scatter() {
   return scatter_;
 }
 
-MixtureMoments MixtureRows::full_moments(double reg_covar) {
-  const std::int64_t n = shares_.cols(), d = X_.cols, q = d + 1;
-  Matrix<double> blocks(ctx_.memory(), n * q, q);
-  ctx_.ops<double>().linear->weighted_gram(X_, std::as_const(shares_).view(), true, blocks.view());
-  const Numbers totals = blocks.to_host();
+MixtureMoments MixtureRows::full_moments(double reg_covar) const {
+  const std::int64_t n = shares_.cols(), d = X_.cols, q = d + 1, size = ops_ ? n_terms(RowTerms::kProducts, d) : q * q;
+  Numbers totals;
+  if (ops_) {
+    totals = ops_->sum_terms(X_, shares_.view(), RowTerms::kProducts);
+  } else {
+    Matrix<double> blocks(ctx_.memory(), n * q, q);
+    ctx_.ops<double>().linear->weighted_gram(X_, shares_.view(), true, blocks.view());
+    totals = blocks.to_host();
+  }
   MixtureMoments made;
   made.covariances.resize(at(n * d * d));
   for (std::int64_t k = 0; k < n; ++k) {
-    const double* const sum = totals.data() + k * q * q;
-    const double count = sum[d * q + d] + 10 * std::numeric_limits<double>::epsilon();
+    const double *const sum = totals.data() + k * size, *const last = sum + size - q;   // of x, then of 1
+    const double count = last[d] + 10 * std::numeric_limits<double>::epsilon();
     made.counts.push_back(count);
-    for (std::int64_t j = 0; j < d; ++j) made.means.push_back(sum[d * q + j] / count);
+    for (std::int64_t j = 0; j < d; ++j) made.means.push_back(last[j] / count);
     const double* const mean = made.means.data() + k * d;
     double* const S = made.covariances.data() + k * d * d;
     for (std::int64_t i = 0; i < d; ++i)
-      for (std::int64_t j = 0; j < d; ++j)
-        S[i * d + j] = sum[i * q + j] / count - mean[i] * mean[j] + (i == j ? reg_covar : 0);
+      for (std::int64_t j = 0; j <= i; ++j)
+        S[i * d + j] = S[j * d + i] =
+            sum[ops_ ? i * (i + 1) / 2 + j : i * q + j] / count - mean[i] * mean[j] + (i == j ? reg_covar : 0);
   }
   return made;
 }
 
-MixtureMoments MixtureRows::moments(CovarianceKind kind, double reg_covar) {
-  if (kind == CovarianceKind::kFull) return full_moments(reg_covar);
+MixtureRows::DiagonalSums MixtureRows::diagonal_sums() {
   const std::int64_t n = shares_.cols(), d = X_.cols;
-  Backend<double>& ops = ctx_.ops<double>();
+  const bool has_squares = kind_ != CovarianceKind::kTied;
   const MatrixView<const double> shares = std::as_const(shares_).view();
+  DiagonalSums made;
+  if (ops_) {
+    const RowTerms terms = has_squares ? RowTerms::kSquares : RowTerms::kValues;
+    const Numbers sums = ops_->sum_terms(X_, shares, terms);
+    const std::int64_t size = n_terms(terms, d);
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto end = sums.begin() + (k + 1) * size;
+      made.counts.push_back(end[-1]);
+      made.values.insert(made.values.end(), end - 1 - d, end - 1);
+      if (has_squares) made.squares.insert(made.squares.end(), end - size, end - 1 - d);
+    }
+    return made;
+  }
+  Backend<double>& ops = ctx_.ops<double>();
   Array<double> counts(ctx_.memory(), n);
   Matrix<double> sums(ctx_.memory(), n, d);
   ops.rows->column_sums(shares, counts.view());
   ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, shares, X_, 0.0, sums.view());
-  MixtureMoments made{.counts = counts.to_host(), .means = sums.to_host()};
+  made.counts = counts.to_host(), made.values = sums.to_host();
+  if (!has_squares) return made;
+  if (squares_.rows() == 0) {
+    squares_ = Matrix<double>(ctx_.memory(), X_.rows, d);
+    ops.maps->map(Unary::kSquare, 1, X_, squares_.view());
+  }
+  ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, shares, std::as_const(squares_).view(), 0.0, sums.view());
+  made.squares = sums.to_host();
+  return made;
+}
+
+MixtureMoments MixtureRows::moments(double reg_covar) {
+  if (kind_ == CovarianceKind::kFull) return full_moments(reg_covar);
+  const std::int64_t n = shares_.cols(), d = X_.cols;
+  DiagonalSums sums = diagonal_sums();
+  MixtureMoments made{.counts = std::move(sums.counts), .means = std::move(sums.values)};
   for (double& count : made.counts) count += 10 * std::numeric_limits<double>::epsilon();
   for (std::int64_t e = 0; e < n * d; ++e) made.means[at(e)] /= made.counts[at(e / d)];
-  if (kind == CovarianceKind::kTied) {
+  if (kind_ == CovarianceKind::kTied) {
     made.covariances = scatter();
     double total = 0;
     for (std::int64_t k = 0; k < n; ++k) {
@@ -243,15 +318,10 @@ MixtureMoments MixtureRows::moments(CovarianceKind kind, double reg_covar) {
       made.covariances[at(e)] = made.covariances[at(e)] / total + (e / d == e % d ? reg_covar : 0);
     return made;
   }
-  if (squares_.rows() == 0) {
-    squares_ = Matrix<double>(ctx_.memory(), X_.rows, d);
-    ops.maps->map(Unary::kSquare, 1, X_, squares_.view());
-  }
-  ops.linear->gemm(Transpose::kYes, Transpose::kNo, 1.0, shares, std::as_const(squares_).view(), 0.0, sums.view());
-  Numbers variances = sums.to_host();
+  Numbers variances = std::move(sums.squares);
   for (std::int64_t e = 0; e < n * d; ++e)
     variances[at(e)] = variances[at(e)] / made.counts[at(e / d)] - made.means[at(e)] * made.means[at(e)] + reg_covar;
-  if (kind == CovarianceKind::kSpherical) {
+  if (kind_ == CovarianceKind::kSpherical) {
     made.covariances.assign(at(n), 0.0);
     for (std::int64_t e = 0; e < n * d; ++e) made.covariances[at(e / d)] += variances[at(e)] / static_cast<double>(d);
   } else {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/ops/mixtures.h"
 #include "engine/core/context.h"
 #include "engine/estimators/samples.h"
 
@@ -42,19 +43,21 @@ struct MixtureLikelihood {
   double entropy = 0;       // of the shares, summed over the rows
 };
 
-// Log density of each row under the whole mixture, and the shares of its components; the buffers of the steps.
+// Shares of the components in each row and its log density under the whole mixture, and the buffers of the steps: row
+// by row where the device does that (MixtureOps), else by products and maps of blocks.
 class MixtureRows {
  public:
-  // Borrows the rows (device, double, without padding). Buffers: rows x components, three times.
-  MixtureRows(const Context& ctx, MatrixView<const double> X, std::int64_t n_components);
+  // Borrows the rows (device, double, without padding). Buffers: rows x components once and a number a row, or rows x
+  // components three times.
+  MixtureRows(const Context& ctx, MatrixView<const double> X, CovarianceKind kind, std::int64_t n_components);
 
-  // Shares of the components in each row, by their densities.
+  // Shares of the components in each row, by their densities. Components of the same kind.
   MixtureLikelihood expect(const MixtureComponents& components);
   // Shares from outside: the label of each row, or numbers (host, rows x components, each row sums to 1).
   void set_labels(const std::vector<std::int32_t>& labels);
   void set_shares(const std::vector<double>& shares);
   // Weighted by the shares. Covariances are about each component's own mean.
-  MixtureMoments moments(CovarianceKind kind, double reg_covar);
+  MixtureMoments moments(double reg_covar);
   // Sum of x x' over all rows, d x d. Computed once.
   const std::vector<double>& scatter();
 
@@ -63,12 +66,23 @@ class MixtureRows {
   Matrix<double> log_densities() const;
 
  private:
-  MixtureMoments full_moments(double reg_covar);
+  // Of 1, x and x^2, weighted by the shares: by component; no squares where components share a covariance.
+  struct DiagonalSums {
+    std::vector<double> counts, values, squares;
+  };
+  MixtureLikelihood expect_by_rows(const MixtureComponents& components);
+  MixtureLikelihood expect_by_blocks(const MixtureComponents& components);
+  MixtureMoments full_moments(double reg_covar) const;
+  DiagonalSums diagonal_sums();
 
   const Context& ctx_;
   MatrixView<const double> X_;
-  Matrix<double> joint_, shares_, terms_;   // rows x components
-  Matrix<double> squares_;                  // of X, for the kinds that have diagonals alone
+  CovarianceKind kind_;
+  MixtureOps* ops_ = nullptr;   // null: by blocks
+  Matrix<double> shares_;       // rows x components
+  Array<double> densities_;     // by rows: the log density of each
+  Matrix<double> joint_, terms_,
+      squares_;   // by blocks: rows x components, and X squared for kinds with diagonals alone
   std::vector<double> scatter_;
 };
 

@@ -8,6 +8,7 @@
 #include "engine/backend/cpu/cpu_ops.h"
 #include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/cpu/rows.h"
+#include "engine/backend/cpu/tables/mixtures.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
 
@@ -88,7 +89,7 @@ void shift_squares(ClassTables& tables, std::int64_t tile, MatrixView<const doub
 }
 
 template <class T>
-class CpuBayes final : public BayesOps<T> {
+class CpuBayes final : public BayesOps<T>, public CpuMixtures {
  public:
   void class_moments(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const std::int32_t> y,
                      VectorView<const double> weights, VectorView<double> count, MatrixView<double> mean,
