@@ -153,7 +153,10 @@ struct Pipeline::Impl {
   Ranks* ranks_of_own_rows(const Context& ctx, const Selection& selection, const DatasetMeta& meta) const {
     Ranks* const ranks = ranks_of_job();
     const bool are_several = ranks && ranks->size() > 1;
-    return are_several && reads_own_rows(job.spec) && can_load_own_rows(ctx, selection, meta) ? ranks : nullptr;
+    return are_several && reads_own_rows(job.spec) &&
+                   can_load_own_rows(ctx.device.traits().uses_host_memory, selection, meta)
+               ? ranks
+               : nullptr;
   }
 
   static void tell_own_rows(const Context& ctx, const Selection& selection, std::int64_t held) {

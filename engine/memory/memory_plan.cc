@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/comm/dealt_blocks.h"
 #include "engine/core/gpu_memory.h"
 #include "engine/core/params.h"
 #include "engine/core/process_memory.h"
@@ -300,12 +301,17 @@ bool scores_proba(const CheckedJob& job) {
   return std::ranges::any_of(job.scorers, [](const Scorer* s) { return s->needs_proba || s->needs_decision; });
 }
 
-// "; on 4 ranks of machines with as much it would fit": where a table that is divided more often would.
+// "; 4 ranks on machines with as much would do": the fewest of which each has room for its rows of the table. Rows are
+// dealt in blocks, so more ranks than there are blocks do not help.
 std::string ranks_that_do(const MemoryPlan& plan, std::int64_t available) {
-  const std::int64_t rest = plan.needed_bytes - plan.divided_bytes / plan.ranks;
-  if (plan.divided_bytes == 0 || available <= rest) return "";
-  const std::int64_t ranks = plan.divided_bytes / (available - rest) + 1;
-  return ranks > plan.ranks ? fmt::format("; {} ranks on machines with as much would do", ranks) : "";
+  const std::int64_t block = block_rows(plan.divided_rows), blocks = (plan.divided_rows + block - 1) / block;
+  for (int ranks = plan.ranks + 1; ranks <= blocks; ++ranks) {
+    std::int64_t most = 0;
+    for (int r = 0; r < ranks; ++r) most = std::max(most, rows_of_rank(r, ranks, plan.divided_rows).size());
+    if (plan.whole_bytes + most * plan.row_bytes <= available)
+      return fmt::format("; {} ranks on machines with as much would do", ranks);
+  }
+  return "";
 }
 
 bool is_checked(const MemoryPlan& plan) {
@@ -339,8 +345,10 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table +
                     peak.bytes + inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
-  if (reads_own_rows(in.job.spec) && in.is_host && !in.has_table && !in.meta.is_sparse())
-    plan.divided_bytes = all.value_size(), plan.ranks = in.ranks ? in.ranks->size() : 1;
+  if (reads_own_rows(in.job.spec) && !in.has_table && can_load_own_rows(in.is_host, in.selection, in.meta)) {
+    plan.divided_rows = n, plan.row_bytes = all.cols * all.value_bytes, plan.whole_bytes = peak.needed;
+    plan.ranks = in.ranks ? in.ranks->size() : 1;
+  }
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;
   plan.where = fmt::format("pipeline[{}]", peak.step);
   if (const auto* cv = cross_validation_of(in.job.spec.task); cv && in.is_host) {

@@ -24,8 +24,10 @@ struct MemoryPlan {
   std::int64_t peak_bytes = 0;     // it should not take more: with less it runs within a bound, and a warning says so
   std::int64_t mapped_bytes = 0;   // of the peak, what is mapped from the data file: the system can have it back at any time
   std::string step, where;         // the step with the largest share of the peak: "PolynomialFeatures", "pipeline[0]"
-  std::int64_t divided_bytes = 0;   // of what is needed, the table that ranks would divide, or do: of all rows; 0: none
-  int ranks = 1;                    // that divide it
+  std::int64_t divided_rows = 0;   // of the table that ranks divide, or would; 0: they would not
+  std::int64_t row_bytes = 0;      // of it
+  std::int64_t whole_bytes = 0;    // of what is needed, all but the table: on every rank
+  int ranks = 1;                   // that divide it
   std::string columns = {};         // why it is so large, where that is known: columns of very many categories, by name
 };
 

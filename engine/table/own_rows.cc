@@ -111,9 +111,9 @@ std::shared_ptr<const OwnRows<T>> loaded(const Context& ctx, const Selection& se
 
 }   // namespace
 
-bool can_load_own_rows(const Context& ctx, const Selection& selection, const DatasetMeta& meta) {
+bool can_load_own_rows(bool is_host, const Selection& selection, const DatasetMeta& meta) {
   const auto is_mapped = [](const FeatureSource& from) { return static_cast<bool>(from.cells); };
-  return ctx.device.traits().uses_host_memory && !meta.is_sparse() && selection.n_rows >= kLeastDealtRows &&
+  return is_host && !meta.is_sparse() && selection.n_rows >= kLeastDealtRows &&
          std::ranges::none_of(selection.sources, is_mapped);
 }
 

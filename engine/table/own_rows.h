@@ -9,9 +9,9 @@
 
 namespace kedge::engine {
 
-// Whether ranks of this device can load the rows of this selection apart: enough dense rows, in the memory of the host,
-// that are converted cell by cell.
-bool can_load_own_rows(const Context& ctx, const Selection& selection, const DatasetMeta& meta);
+// Whether ranks can load the rows of this selection apart: enough dense rows that are converted cell by cell, for a
+// device that computes in the memory of the host.
+bool can_load_own_rows(bool is_host, const Selection& selection, const DatasetMeta& meta);
 
 // Bytes of the table that a rank loads: own_rows() of dealt_blocks.h.
 std::int64_t own_rows_bytes(const Ranks& ranks, const Selection& selection);

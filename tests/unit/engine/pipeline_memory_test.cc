@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "engine/backend/loader.h"
+#include "engine/comm/dealt_blocks.h"
+#include "engine/comm/threads.h"
 #include "engine/core/gpu_memory.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/pipeline.h"
@@ -16,6 +18,7 @@
 namespace kedge::engine {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -159,6 +162,64 @@ TEST_F(MemoryOfAJob, IsPlannedWithWhatIsFreeOfAGpu) {
     EXPECT_EQ(error.code, schema::ErrorCode::kOutOfMemory);
     EXPECT_THAT(error.message, HasSubstr("at the peak of this job, 32 MiB are available"));
   }
+}
+
+// The plan of a fit of these steps on so many rows of 8 columns of doubles.
+MemoryPlan plan_of_rows(const std::vector<schema::Step>& steps, std::int64_t n_rows, schema::Task task = schema::Fit{},
+                        Ranks* ranks = nullptr) {
+  const CheckedJob job = check_job(
+      {.dataset = {schema::StoredRef{"made"}}, .select = {.target = "y"}, .pipeline = steps, .task = std::move(task)});
+  DatasetMeta meta;
+  meta.n_rows = n_rows, meta.n_values_columns = 9;
+  for (int j = 0; j < 8; ++j) meta.columns.push_back(numeric("x" + std::to_string(j)));
+  meta.columns.push_back(numeric("y"));
+  const Selection selection = select_features(job.spec.select, meta);
+  return plan_memory({.job = job, .meta = meta, .selection = selection, .target = {}, .is_host = true, .ranks = ranks});
+}
+
+std::string refusal(MemoryPlan plan, std::int64_t available_for_rows) {
+  SharedGpu gpu;   // 32 MiB are free
+  plan.whole_bytes = (std::int64_t{32} << 20) - available_for_rows;
+  plan.needed_bytes = plan.whole_bytes + plan.divided_rows * plan.row_bytes / plan.ranks;
+  plan.peak_bytes = std::int64_t{1} << 30;
+  try {
+    require_memory({.device = gpu}, plan);
+  } catch (const schema::Error& error) {
+    return error.message;
+  }
+  return "it was not refused";
+}
+
+TEST(RanksThatDo, AreThoseOfWhichEachHasRoomForItsRows) {
+  const std::vector<schema::Step> line{{"StandardScaler", {}}, {"Ridge", {}}};
+  const MemoryPlan alone = plan_of_rows(line, std::int64_t{1} << 20);   // 64 MiB, in 64 blocks of 1 MiB
+  EXPECT_EQ(alone.divided_rows, std::int64_t{1} << 20);
+  EXPECT_EQ(alone.row_bytes, 64);
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  EXPECT_THAT(refusal(alone, 16 * kMiB), EndsWith(" needs at least 80 MiB of memory at the peak of this job, 32 MiB "
+                                                  "are available; 4 ranks on machines with as much would do"));
+  EXPECT_THAT(refusal(alone, 16 * kMiB - 1), HasSubstr("; 5 ranks on machines"));   // of 13 blocks at the most
+  EXPECT_THAT(refusal(alone, 12 * kMiB), HasSubstr("; 6 ranks on machines"));       // of 11: 64 / 12 is 5.3
+  EXPECT_THAT(refusal(alone, 1 * kMiB), HasSubstr("; 64 ranks on machines"));
+}
+
+TEST(RanksThatDo, AreNotNamedWhereNoNumberWould) {
+  const std::vector<schema::Step> line{{"Ridge", {}}};
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20, kRowsOfAll = kMiB;
+  EXPECT_THAT(refusal(plan_of_rows(line, kRowsOfAll), kMiB - 1), EndsWith("32 MiB are available"));   // one block
+  EXPECT_THAT(refusal(plan_of_rows(line, kRowsOfAll), -1), EndsWith("32 MiB are available"));
+  EXPECT_EQ(plan_of_rows({{"PolynomialFeatures", {}}, {"Ridge", {}}}, kRowsOfAll).divided_rows, 0);
+  EXPECT_EQ(plan_of_rows(line, kRowsOfAll, schema::FitScore{}).divided_rows, 0);
+  EXPECT_EQ(plan_of_rows(line, kLeastDealtRows - 1).divided_rows, 0);
+}
+
+TEST(RanksThatDo, AreMoreThanDivideTheTableNow) {
+  const auto comms = make_thread_comms(2);
+  Ranks first(*comms[0]);
+  const MemoryPlan plan = plan_of_rows({{"Ridge", {}}}, std::int64_t{1} << 20, schema::Fit{}, &first);
+  EXPECT_EQ(plan.ranks, 2);
+  EXPECT_EQ(plan.needed_bytes - plan.whole_bytes, std::int64_t{32} << 20);
+  EXPECT_THAT(refusal(plan, std::int64_t{16} << 20), HasSubstr("; 4 ranks on machines"));
 }
 
 TEST_F(MemoryOfAJob, IsPredictedAndMeasured) {
