@@ -2,12 +2,14 @@
 #include "engine/core/file_output.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "engine/core/disk_error.h"
@@ -18,6 +20,11 @@ namespace {
 constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kBlock = std::size_t{1} << 20;   // one write: long enough for a disk, short enough for many at once
 }   // namespace
+
+schema::Error write_failure(const std::filesystem::path& path, int error) {
+  return schema::Error(disk_error(error),
+                       fmt::format("write {}: {}", shown(path), std::generic_category().message(error)));
+}
 
 void write_all(int fd, std::span<const std::byte> bytes, std::int64_t offset, const std::filesystem::path& path) {
   while (!bytes.empty()) {

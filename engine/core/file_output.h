@@ -8,7 +8,12 @@
 #include <memory>
 #include <span>
 
+#include "schemas/error.h"
+
 namespace kedge::engine {
+
+// Why a file could not be written, by errno: disk_error(), "write predictions.npy: No space left on device".
+schema::Error write_failure(const std::filesystem::path& path, int error);
 
 // All of it, at `offset`. Errors: disk_error() of the system's, naming `path`.
 void write_all(int fd, std::span<const std::byte> bytes, std::int64_t offset, const std::filesystem::path& path);

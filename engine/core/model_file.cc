@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/core/disk_error.h"
+#include "engine/core/file_output.h"
 #include "engine/core/lent_file.h"
 #include "engine/core/require.h"
 #include "engine/core/stop.h"
@@ -172,7 +173,7 @@ struct ModelFileWriter::Impl {
   }
   void open() {
     fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) throw_system_error("create", path);
+    if (fd < 0) throw write_failure(path, errno);
   }
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
     if (fd < 0) open();
@@ -180,7 +181,7 @@ struct ModelFileWriter::Impl {
       check_job_stop();
       const ssize_t written = ::pwrite(fd, bytes.data(), std::min(bytes.size(), kWrittenAtOnce), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw_system_error("write", path);
+      if (written < 0) throw write_failure(path, errno);
       offset += static_cast<std::uint64_t>(written), bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
   }

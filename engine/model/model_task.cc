@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "engine/comm/dealt_blocks.h"
-#include "engine/core/disk_error.h"
+#include "engine/core/file_output.h"
 #include "engine/core/require.h"
 #include "engine/estimators/host_answers.h"
 #include "engine/estimators/memory_need.h"
@@ -39,7 +39,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
   is_done = is_done && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  if (!is_done) throw Error(ErrorCode::kInternal, fmt::format("write {}: {}", shown(path), std::generic_category().message(error)));
+  if (!is_done) throw write_failure(path, error);
 }
 
 std::int64_t row_count(const schema::Select& select, const DatasetMeta& meta) {
@@ -100,6 +100,9 @@ schema::Artifact write_answer(const schema::Task& task, const ModelAnswer& answe
   const auto* predict = std::get_if<schema::Predict>(&task);
   const std::string& format = predict ? predict->format : std::get<schema::Transform>(task).format;
   const std::string bytes = encoded_answer(answer, format == "csv" ? "text/csv" : "application/x-npy");
+  std::error_code failure;   // a disk without room for the folder is named as one without room for the file
+  std::filesystem::create_directories(output_dir, failure);
+  if (failure) throw write_failure(output_dir, failure.value());
   const std::string name = fmt::format("{}.{}", predict ? "predictions" : "transformed", format);
   write_file(output_dir / name, bytes);
   return {.name = name, .bytes = static_cast<std::int64_t>(bytes.size())};

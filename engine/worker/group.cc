@@ -65,6 +65,7 @@ RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds d
   std::vector<RankIdentity> ranks = gather_identities(*comm_, own);
   if (const auto why = difference(ranks)) throw Error(ErrorCode::kDeviceUnavailable, *why);
   divide_cores(ranks, own);
+  host_ = own.host;
   files_.emplace(*comm_, std::move(ranks));
   lines_ = new RankLines(*comm_, own.place, kSilence);
 }
@@ -72,7 +73,21 @@ RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds d
 bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
                     const Runner::Report& report) {
   if (size() == 1) return runner.run(command, std::move(stop), report);
-  if (job_is_dealt(command.spec)) return run_with_all(runner, command, std::move(stop), report);
+  return job_is_dealt(command.spec) ? run_with_all(runner, command, std::move(stop), report)
+                                    : run_alone(runner, command, std::move(stop), report);
+}
+
+// The first rank alone writes what a job leaves. The message goes to the client, which must not learn where the server
+// keeps its files; the folder goes to the log.
+void RankGroup::name_disk(const schema::RunCommand& command, Error& error) const {
+  if (error.code != ErrorCode::kStorageFull) return;
+  error.message = fmt::format("rank {} on {}: {}", rank(), host_, error.message);
+  fmt::print(stderr, "kedge-worker: {}: job {}, of {}\n", error.message, command.jobId,
+             command.outputDir.empty() ? command.modelPath : command.outputDir);
+}
+
+bool RankGroup::run_alone(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
+                          const Runner::Report& report) {
   const std::string line = fmt::format(
       "this job runs on one of {} ranks: searches, cross-validations, predictions, forests and sums over rows are dealt, "
       "other fits are not",
@@ -81,6 +96,7 @@ bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop
   return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {
     if (auto* done = std::get_if<schema::DoneReport>(&said.body))
       done->result.warnings.insert(done->result.warnings.begin(), line);
+    if (auto* failed = std::get_if<schema::FailedReport>(&said.body)) name_disk(command, failed->error);
     report(std::move(said));
   });
 }
@@ -92,9 +108,12 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
   schema::RunCommand sent = command;
   std::optional<Error> error;
   try {
-    files_->bring(files_of(sent), stop, [&](std::string line) {
-      report({schema::EventReport{command.leaseToken, schema::LogEvent{"info", std::move(line)}}});
-    });
+    files_->bring(
+        files_of(sent), stop,
+        [&](std::string line) {
+          report({schema::EventReport{command.leaseToken, schema::LogEvent{"info", std::move(line)}}});
+        },
+        [&] { runner.forget(); });
   } catch (const Error& failure) {
     error = failure;
   }
@@ -108,7 +127,10 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
       const bool ends = std::holds_alternative<schema::DoneReport>(said.body) ||
                         std::holds_alternative<schema::FailedReport>(said.body);
       if (!ends) return report(std::move(said));
-      if (const auto* failed = std::get_if<schema::FailedReport>(&said.body)) error = failed->error;
+      if (auto* failed = std::get_if<schema::FailedReport>(&said.body)) {
+        name_disk(command, failed->error);
+        error = failed->error;
+      }
       last = std::move(said);
     });
     error = ranks.end(error);
@@ -124,7 +146,7 @@ void RankGroup::help(Runner& runner) {
   if (!schema::model_of(command.spec.task)) command.modelPath.clear();   // the first rank writes
   command.outputDir.clear();
   try {
-    files_->bring(files_of(command), stop, {});
+    files_->bring(files_of(command), stop, {}, [&] { runner.forget(); });
   } catch (const Error&) {
     return;   // the first rank has the same, and reports it
   }

@@ -37,10 +37,13 @@ class RankGroup {
   void help(Runner& runner);
 
  private:
+  bool run_alone(Runner& runner, const schema::RunCommand& command, std::stop_token stop, const Runner::Report& report);
+  void name_disk(const schema::RunCommand& command, schema::Error& error) const;
   bool run_with_all(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
                     const Runner::Report& report);
 
   std::unique_ptr<MpiComm> comm_;
+  std::string host_;
   std::optional<RankFiles> files_;
   RankLines* lines_ = nullptr;   // ends with the process
 };

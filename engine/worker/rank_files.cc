@@ -33,16 +33,16 @@ void label(std::int64_t& size, std::int64_t& modified_ns, const std::string& pat
   modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
-std::string new_name() {
+std::string folder_of_copies() {
   const char* const folder = std::getenv("TMPDIR");
-  return std::string(folder && *folder ? folder : "/var/tmp") + "/kedge-rank-XXXXXX";
+  return folder && *folder ? folder : "/var/tmp";
 }
 
 // A file of this rank alone, which lives as long as it is open somewhere. Its name is there until the other ranks of
 // the place have opened it.
 class NamedCopy {
  public:
-  NamedCopy() : name_(new_name()), file_(::mkostemp(name_.data(), O_CLOEXEC)) {}
+  NamedCopy() : name_(folder_of_copies() + "/kedge-rank-XXXXXX"), file_(::mkostemp(name_.data(), O_CLOEXEC)) {}
   NamedCopy(const NamedCopy&) = delete;
   NamedCopy& operator=(const NamedCopy&) = delete;
   ~NamedCopy() {
@@ -85,8 +85,30 @@ RankFiles::~RankFiles() {
   for (const Kept& copy : kept_) ::close(copy.file);
 }
 
-void RankFiles::bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say) {
-  for (std::string* path : paths) bring_one(*path, stop, say);
+void RankFiles::bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say,
+                      const LetGo& let_go) {
+  std::vector<std::string> asked;
+  for (const std::string* path : paths) asked.push_back(*path);
+  const auto bring_all = [&] {
+    for (std::string* path : paths) bring_one(*path, stop, say);
+  };
+  try {
+    return bring_all();
+  } catch (const Error& error) {   // the same on every rank
+    if (error.code != ErrorCode::kStorageFull || !give_up_copies(let_go)) throw;
+  }
+  for (std::size_t i = 0; i < paths.size(); ++i) *paths[i] = asked[i];
+  bring_all();
+}
+
+// Collective: whether any rank had some.
+bool RankFiles::give_up_copies(const LetGo& let_go) {
+  std::int64_t given_up = std::ssize(kept_);
+  if (let_go) let_go();
+  for (const Kept& copy : kept_) ::close(copy.file);
+  kept_.clear();
+  comm_.all_reduce(std::span(&given_up, 1), IntegerOp::kMax);
+  return given_up > 0;
 }
 
 void RankFiles::bring_one(std::string& path, const std::stop_token& stop, const Say& say) {
@@ -117,7 +139,7 @@ void RankFiles::copy_from_first(const Label& wanted, bool has_it, const std::vec
   std::optional<Error> error;
   if (receiver == comm_.rank()) {
     copy.emplace();
-    if (copy->file() < 0) error = failure("create a file for", errno);
+    if (copy->file() < 0) error = failure("keep", errno, " in " + folder_of_copies());
   }
   std::optional<Error> moved =
       comm_.rank() == 0 ? send(wanted.path, wanted.size, stop) : receive(copy && !error ? copy->file() : -1);
@@ -188,7 +210,7 @@ std::optional<Error> RankFiles::receive(int file) {
     if (n == 0) return error;
     const auto bytes = std::span(piece).first(static_cast<std::size_t>(n));
     comm_.broadcast(bytes, 0);
-    if (file >= 0 && !error && !write_all(file, bytes)) error = failure("keep", errno);
+    if (file >= 0 && !error && !write_all(file, bytes)) error = failure("keep", errno, " in " + folder_of_copies());
   }
 }
 
@@ -200,9 +222,9 @@ void RankFiles::agree(const std::optional<Error>& own) {
   });
 }
 
-Error RankFiles::failure(const char* what, int error) const {
-  return Error(disk_error(error), fmt::format("rank {} on {} could not {} the job's data: {}", comm_.rank(),
-                                              ranks_[static_cast<std::size_t>(comm_.rank())].host, what,
+Error RankFiles::failure(const char* what, int error, const std::string& where) const {
+  return Error(disk_error(error), fmt::format("rank {} on {} could not {} the job's data{}: {}", comm_.rank(),
+                                              ranks_[static_cast<std::size_t>(comm_.rank())].host, what, where,
                                               std::generic_category().message(error)));
 }
 

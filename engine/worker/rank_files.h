@@ -21,6 +21,7 @@ namespace kedge::engine {
 class RankFiles {
  public:
   using Say = std::function<void(std::string line)>;
+  using LetGo = std::function<void()>;
 
   // `ranks`: of the whole group; those of one place see the same files.
   RankFiles(Comm& comm, std::vector<RankIdentity> ranks) : comm_(comm), ranks_(std::move(ranks)) {}
@@ -30,9 +31,12 @@ class RankFiles {
 
   // Collective, with as many paths on every rank. On return each path names a file with the bytes of the first rank's;
   // one that the first rank does not have stays as it is, and opening it will say why. Copies are written to TMPDIR,
-  // else /var/tmp. `stop` counts on the first rank, `say` tells there what is sent. Errors, the same on every rank:
-  // kCancelled, and kStorageFull or kUnavailable with the host.
-  void bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say);
+  // else /var/tmp. `stop` counts on the first rank, `say` tells there what is sent. Where a disk is full and copies of
+  // earlier jobs are on some rank, `let_go` ends their other uses, they are given up, and the rest is tried again once.
+  // Errors, the same on every rank:
+  // kCancelled, and kStorageFull or kUnavailable with the rank, its host and the folder of the copy.
+  void bring(std::span<std::string* const> paths, const std::stop_token& stop, const Say& say,
+             const LetGo& let_go = {});
 
  private:
   // What tells one file from another without reading it, in the first rank's words.
@@ -46,6 +50,7 @@ class RankFiles {
     int file;
   };
 
+  bool give_up_copies(const LetGo& let_go);
   void bring_one(std::string& path, const std::stop_token& stop, const Say& say);
   void copy_from_first(const Label& wanted, bool has_it, const std::vector<char>& lacks, const std::stop_token& stop);
   Label label_of_first(const std::string& path);
@@ -53,7 +58,7 @@ class RankFiles {
   std::optional<schema::Error> send(const std::string& path, std::int64_t size, const std::stop_token& stop);
   std::optional<schema::Error> receive(int file);
   void agree(const std::optional<schema::Error>& own);
-  schema::Error failure(const char* what, int error) const;
+  schema::Error failure(const char* what, int error, const std::string& where = {}) const;
   void keep(Label label, int file);
   const Kept* kept(const Label& label) const;
 

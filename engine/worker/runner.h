@@ -32,6 +32,7 @@ class Runner {
   // The same for questions to stored models: an AnswerReport or a FailedReport for each, in any order. Those to one
   // model for the same output are answered in one call of it where that does not change a bit of any answer.
   bool answer(std::span<const schema::AskCommand* const> questions, const Report& report);
+  void forget();   // ends all use of files and tables of earlier runs
 
  private:
   // What distinguishes a file from another that takes its place. Without its path: a lent file has another name each
@@ -70,7 +71,6 @@ class Runner {
   bool reported(std::int64_t lease, const Report& report, Work work);
   bool is_well();
   void forget_data();
-  void forget();
 
   Device& device_;
   FileIdentity mapped_;

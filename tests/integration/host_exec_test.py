@@ -21,33 +21,12 @@ except ImportError:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from kedge_server import BIN, ROOT, SANITIZED, wait_for  # noqa: E402
+from two_hosts import NETWORKS, Agent, Namespaces, can_make_namespaces, is_alive  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "cluster"
 
 HAS_MPI = (BIN / "libkedge_mpi.so").exists() and shutil.which("mpirun") and shutil.which("orted")
-NETWORKS = ("10.77.35.1", "10.77.35.2")
 STAYS = "trap '' TERM; setsid sleep 1000 >/dev/null 2>&1 & echo $$ $!; while :; do sleep 1; done"   # and says which processes
-
-
-def is_alive(pid):
-    try:
-        return ") Z " not in pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-
-
-class Agent:
-    def __init__(self, folder, key, *arguments, inside=(), listen="127.0.0.1:0"):
-        self.log = open(folder / "agent.log", "ab")
-        self.child = subprocess.Popen([*inside, BIN / "kedge", "host-agent", "--key", key, "--listen", listen, *arguments],
-                                      stdout=subprocess.PIPE, stderr=self.log, text=True)
-        self.port = int(self.child.stdout.readline().rsplit(":", 1)[1])
-
-    def stop(self):
-        self.child.terminate()
-        self.child.wait(30)
-        self.child.stdout.close()
-        self.log.close()
 
 
 class Case(unittest.TestCase):
@@ -235,40 +214,6 @@ class HostExec(Case):
         self.assertIn("is there already", said("host-agent", "--new-key", self.key))
         self.key.chmod(0o644)
         self.assertIn("must be closed to others", said("host-exec", "--key", self.key, "n2", "orted"))
-
-
-class Namespaces:
-    """Two hosts: each a process that holds a network and a host name of its own, joined by a pair of interfaces."""
-
-    def __init__(self):
-        self.holders = [subprocess.Popen(["unshare", "--net", "--uts", "sleep", "1000"]) for _ in NETWORKS]
-        first, second = [holder.pid for holder in self.holders]
-        own = os.readlink("/proc/self/ns/net")
-        wait_for(lambda: own not in [os.readlink(f"/proc/{pid}/ns/net") for pid in (first, second)], 20, "two networks")
-        wait_for(lambda: all("sleep" in pathlib.Path(f"/proc/{pid}/comm").read_text() for pid in (first, second)), 20, "two hosts")
-        self.run(0, "ip", "link", "add", "k1", "type", "veth", "peer", "name", "k2", "netns", str(second))
-        for number, address in enumerate(NETWORKS):
-            self.run(number, "hostname", f"kedge-n{number + 1}")
-            self.run(number, "ip", "address", "add", f"{address}/24", "dev", f"k{number + 1}")
-            for name in ("lo", f"k{number + 1}"):
-                self.run(number, "ip", "link", "set", name, "up")
-
-    def inside(self, number):
-        return ["nsenter", f"--net=/proc/{self.holders[number].pid}/ns/net", f"--uts=/proc/{self.holders[number].pid}/ns/uts"]
-
-    def run(self, number, *command):
-        subprocess.run([*self.inside(number), *command], check=True, capture_output=True)
-
-    def stop(self):
-        for holder in self.holders:
-            holder.kill()
-            holder.wait()
-
-
-def can_make_namespaces():
-    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter", "ip", "hostname"))):
-        return False
-    return subprocess.run(["unshare", "--net", "--uts", "ip", "link", "add", "k1", "type", "veth", "peer", "name", "k2"], capture_output=True).returncode == 0
 
 
 @unittest.skipIf(SANITIZED, "an MPI allocates before a sanitizer does")

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -109,8 +112,26 @@ TEST_F(RankFilesTest, LeavesAPathWithoutAFileToWhoeverOpensIt) {
 
 TEST_F(RankFilesTest, GivesAllRanksTheErrorOfTheMachineThatCannotKeepACopy) {
   ::setenv("TMPDIR", "/no/such/folder", 1);
-  EXPECT_THAT(brought({"one"}, data_.path() / "absent"),
-              Each(HasSubstr("rank 2 on n2 could not create a file for the job's data: No such file or directory")));
+  EXPECT_THAT(
+      brought({"one"}, data_.path() / "absent"),
+      Each(HasSubstr("rank 2 on n2 could not keep the job's data in /no/such/folder: No such file or directory")));
+}
+
+// As root, who may mount one: a disk with room for one of the two files.
+TEST_F(RankFilesTest, GivesUpEarlierCopiesWhereTheDiskIsFull) {
+  const char* const disk = temporary_.path().c_str();
+  if (::mount("none", disk, "tmpfs", 0, "size=3m") != 0)
+    GTEST_SKIP() << "cannot mount a tmpfs: " << std::strerror(errno);
+  const std::string first(std::size_t{2} << 20, 'a'), second(std::size_t{2} << 20, 'b'),
+      never(std::size_t{4} << 20, 'c');
+  const std::vector<std::string> texts = brought({first, second}, data_.path() / "absent");
+  const std::vector<std::string> failed = brought({first, never}, data_.path() / "absent");
+  ::umount2(disk, MNT_DETACH);
+  EXPECT_EQ(texts[0],
+            "(2.1 MB of data go to n2)" + first + ".(2.1 MB of data go to n2)(2.1 MB of data go to n2)" + second + ".");
+  EXPECT_EQ(texts[3], first + "." + second + ".");
+  EXPECT_THAT(failed, Each(HasSubstr("rank 2 on n2 could not keep the job's data in " + std::string(disk) +
+                                     ": No space left on device")));
 }
 
 TEST_F(RankFilesTest, EndsWithTheJob) {
