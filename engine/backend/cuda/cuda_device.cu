@@ -1,18 +1,24 @@
 // A GPU as a device: the runtime, the libraries' handles and the ops built on them.
 #include "engine/backend/cuda/cuda_device.h"
 
+#include <algorithm>
+
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/embedding/embedding.h"
+#include "engine/backend/cuda/linked_memory.h"
 #include "engine/backend/lanes.h"
 #include "engine/backend/trees_factory.h"
 
 namespace kedge::engine {
 namespace {
 
-class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLanes {
+constexpr std::int64_t kBlocks = 64;   // of rows that the memory holds, at least: a GPU of 4 GiB has them in full size
+
+class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLanes, public LinkedTables {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
       : runtime_(options),
+        linked_memory_(make_linked_memory(runtime_)),
         libraries_(runtime_),
         trees_(make_cuda_trees(runtime_, libraries_)),
         embedding_(make_cuda_embedding(runtime_)) {
@@ -20,7 +26,10 @@ class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLan
     fill(f64_);
   }
   const DeviceInfo& info() const override { return runtime_.info(); }
-  DeviceTraits traits() const override { return {.block_bytes = kGpuBlockBytes}; }
+  DeviceTraits traits() const override {
+    const std::int64_t memory = info().memory_bytes;
+    return {.block_bytes = memory > 0 ? std::min(kGpuBlockBytes, memory / kBlocks) : kGpuBlockBytes};
+  }
   Memory& memory() override { return runtime_; }
   Backend<float>& f32() override { return f32_; }
   Backend<double>& f64() override { return f64_; }
@@ -30,11 +39,19 @@ class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLan
   int usual_lanes() const override { return runtime_.usual_lanes(); }
   Device& lane(int i) override {
     while (lanes_.size() <= static_cast<std::size_t>(i))
-      lanes_.push_back(std::make_unique<CudaDevice>(CudaRuntime::Options{.beside = &runtime_}));
+      lanes_.push_back(std::make_unique<CudaDevice>(CudaRuntime::Options{.beside = &runtime_})),
+          lanes_.back()->linked_from_ = linked_from_;
     return *lanes_[static_cast<std::size_t>(i)];
   }
   void begin_lane(int i) override { lanes_[static_cast<std::size_t>(i)]->runtime_.begin_work(); }
   void end_lane(int i) noexcept override { lanes_[static_cast<std::size_t>(i)]->runtime_.end_work(); }
+
+  LinkedMemory& linked_memory() override { return *linked_memory_; }
+  void link_from(std::int64_t least_bytes) override {
+    linked_from_ = least_bytes;
+    for (const auto& lane : lanes_) lane->linked_from_ = least_bytes;
+  }
+  std::int64_t linked_from() const override { return linked_from_; }
 
  private:
   template <class T>
@@ -59,6 +76,8 @@ class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLan
   }
 
   CudaRuntime runtime_;
+  std::unique_ptr<LinkedMemory> linked_memory_;
+  std::int64_t linked_from_ = 0;
   DeviceLibraries libraries_;
   Backend<float> f32_;
   Backend<double> f64_;

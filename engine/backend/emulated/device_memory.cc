@@ -29,6 +29,11 @@ std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1
   throw schema::Error(schema::ErrorCode::kOutOfMemory, fmt::format("emulated GPU: no memory for {} bytes", bytes));
 }
 
+std::size_t sum_of(const std::map<std::size_t, std::size_t>& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
+                         [](std::size_t sum, const auto& block) { return sum + block.second; });
+}
+
 // In the stream's order. One without pinned bytes fills a block that was given back.
 template <class Writes>
 void finish(Writes& writes) noexcept {
@@ -41,7 +46,7 @@ void finish(Writes& writes) noexcept {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory() {
+DeviceMemory::DeviceMemory(std::size_t limit_bytes) : limit_(limit_bytes) {
   if (!kProtected) return;
   void* p = mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) refuse(kRegionBytes);
@@ -55,10 +60,15 @@ DeviceMemory::~DeviceMemory() {
 void* DeviceMemory::allocate(std::size_t bytes) {
   if (before_allocate) before_allocate(bytes);
   void* p = nullptr;
-  if (kProtected) return region_ + take(bytes);   // was filled when it was taken from the system, or given back
+  if (kProtected) return region_ + take(bytes, false);   // was filled when it was taken from the system, or given back
   if (posix_memalign(&p, kAlignment, std::max<std::size_t>(bytes, 1)) != 0) refuse(bytes);
   std::memset(p, kRubbish, bytes);
   return p;
+}
+
+void* DeviceMemory::allocate_linked(std::size_t bytes) {
+  if (kProtected) return region_ + take(bytes, true);
+  return allocate(bytes);
 }
 
 void DeviceMemory::deallocate(void* p) noexcept {
@@ -69,13 +79,26 @@ void DeviceMemory::deallocate(void* p) noexcept {
 
 std::size_t DeviceMemory::live_bytes() const {
   const std::lock_guard lock(mutex_);
-  return std::accumulate(taken_.begin(), taken_.end(), std::size_t{0}, [](std::size_t sum, const auto& block) { return sum + block.second; });
+  return sum_of(taken_);
+}
+std::size_t DeviceMemory::linked_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return sum_of(linked_);
+}
+std::size_t DeviceMemory::own_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return own_;
+}
+std::size_t DeviceMemory::peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
 }
 
-std::size_t DeviceMemory::take(std::size_t bytes) {
+std::size_t DeviceMemory::take(std::size_t bytes, bool is_linked) {
   if (bytes > kRegionBytes) refuse(bytes);
   const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
   const std::lock_guard lock(mutex_);
+  if (!is_linked && limit_ > 0 && size > limit_ - own_) refuse(bytes);
   const auto fit = std::ranges::find_if(free_, [&](const auto& block) { return block.second >= size; });
   std::size_t at = used_, rest = 0;
   if (fit != free_.end()) {
@@ -91,6 +114,8 @@ std::size_t DeviceMemory::take(std::size_t bytes) {
     used_ = end;
   }
   taken_[at] = size;
+  if (is_linked) linked_[at] = size;
+  else own_ += size, peak_ = std::max(peak_, own_);
   if (rest > 0) free_[at + size] = rest;
   return at;
 }
@@ -98,6 +123,7 @@ std::size_t DeviceMemory::take(std::size_t bytes) {
 void DeviceMemory::give_back(std::size_t at) noexcept {
   const std::lock_guard lock(mutex_);
   const auto block = taken_.extract(at);
+  if (linked_.erase(at) == 0) own_ -= block.mapped();
   const auto next = free_.lower_bound(at);
   std::size_t size = block.mapped();
   // Filled when the memory is opened next: nothing can read it until then, and opening it for each block that goes

@@ -89,7 +89,10 @@ struct Stack {
 };
 
 Emulator::Emulator(std::uint64_t seed, const GpuModel& model)
-    : gpu_memory(std::make_shared<DeviceMemory>()), memory(*gpu_memory), check(model), random_(seed) {}
+    : gpu_memory(std::make_shared<DeviceMemory>(model.memory_bytes)),
+      memory(*gpu_memory),
+      check(model),
+      random_(seed) {}
 Emulator::Emulator(std::uint64_t seed, Emulator& beside)
     : gpu_memory(beside.gpu_memory), memory(*gpu_memory), check(beside.check.model()), random_(seed) {}
 Emulator::~Emulator() = default;

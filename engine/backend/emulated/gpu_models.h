@@ -16,6 +16,7 @@ struct GpuModel {
   int multiprocessors;
   std::size_t max_shared_bytes;     // a block, static and dynamic together, where it asks for more than 48 KiB
   unsigned max_grid_rows = 65535;   // in y, and in z
+  std::size_t memory_bytes = 0;     // that allocations get; 0: as much as the host gives
 };
 
 // T4, A100, L4, L40S, H100 and B200.

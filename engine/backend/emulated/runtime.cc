@@ -54,7 +54,9 @@ struct CudaRuntime::Impl {
   UploadRing ring{copies};
   const bool is_beside = false;
   std::uint64_t streams = 1;   // on this GPU, for the next one's seed
-  Impl(std::uint64_t seed, const emulated::GpuModel& model) : emulator(seed, model) { info.name = model.name; }
+  Impl(std::uint64_t seed, const emulated::GpuModel& model) : emulator(seed, model) {
+    info.name = model.name, info.memory_bytes = static_cast<std::int64_t>(model.memory_bytes);
+  }
   explicit Impl(Impl& beside) : info(beside.info), emulator(++beside.streams, beside.emulator), is_beside(true) {}
 };
 
@@ -102,7 +104,8 @@ void CudaRuntime::synchronize() {
 }
 
 std::int64_t CudaRuntime::free_bytes() const {
-  return 0;
+  const emulated::DeviceMemory& memory = impl_->emulator.memory;
+  return static_cast<std::int64_t>(memory.limit_bytes() - (memory.limit_bytes() > 0 ? memory.own_bytes() : 0));
 }
 void CudaRuntime::trim() {}
 

@@ -8,6 +8,9 @@
 
 namespace kedge::engine {
 
+// The driver knows from the addresses where both sides lie: a table may be linked (engine/backend/linked_tables.h).
+inline constexpr cudaMemcpyKind kByAddress = cudaMemcpyDefault;
+
 // Resource; borrows the stream.
 class StreamCopies final : public AsyncCopies {
  public:
@@ -25,7 +28,7 @@ class StreamCopies final : public AsyncCopies {
   }
   void free_pinned(void* p) noexcept override { static_cast<void>(cudaFreeHost(p)); }
   void start(void* device, const void* pinned, std::size_t bytes) override {
-    KEDGE_CHECK(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, stream_));
+    KEDGE_CHECK(cudaMemcpyAsync(device, pinned, bytes, kByAddress, stream_));
   }
   void mark(std::size_t buffer) override {
     if (events_.size() <= buffer) events_.resize(buffer + 1);
@@ -34,7 +37,7 @@ class StreamCopies final : public AsyncCopies {
   }
   void await(std::size_t buffer) override { KEDGE_CHECK(cudaEventSynchronize(events_[buffer])); }
   void copy_now(void* device, const void* host, std::size_t bytes) override {
-    KEDGE_CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_));
+    KEDGE_CHECK(cudaMemcpyAsync(device, host, bytes, kByAddress, stream_));
     KEDGE_CHECK(cudaStreamSynchronize(stream_));
   }
 

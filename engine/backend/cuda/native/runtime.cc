@@ -124,11 +124,11 @@ void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
   impl_->ring.upload(device, host, bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
-  KEDGE_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, impl_->stream));
+  KEDGE_CHECK(cudaMemcpyAsync(host, device, bytes, kByAddress, impl_->stream));
   synchronize();
 }
 void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
-  KEDGE_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, impl_->stream));
+  KEDGE_CHECK(cudaMemcpyAsync(to, from, bytes, kByAddress, impl_->stream));
 }
 void CudaRuntime::zero(void* p, std::size_t bytes) { KEDGE_CHECK(cudaMemsetAsync(p, 0, bytes, impl_->stream)); }
 void CudaRuntime::synchronize() { KEDGE_CHECK(cudaStreamSynchronize(impl_->stream)); }

@@ -85,12 +85,16 @@ BinEdges packed(const std::vector<double>& ends, const std::vector<std::int32_t>
   return edges;
 }
 
+constexpr std::int64_t kChunks = 32;   // that the memory holds, at least: a GPU of 4 GiB has them in full size
+
 }   // namespace
 
 template <class T>
 bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<const T> X, BinnedTable& table) {
   const std::int64_t n = X.rows, row_blocks = (n + kRowsOfBlock - 1) / kRowsOfBlock;
-  const std::int64_t most = std::clamp<std::int64_t>(kChunkBytes / (n * static_cast<std::int64_t>(sizeof(T))), 1,
+  const std::int64_t memory = runtime.info().memory_bytes,
+                     chunk = memory > 0 ? std::min(kChunkBytes, memory / kChunks) : kChunkBytes;
+  const std::int64_t most = std::clamp<std::int64_t>(chunk / (n * static_cast<std::int64_t>(sizeof(T))), 1,
                                                      std::min<std::int64_t>(X.cols, 32768));
   table.codes = Array<std::uint8_t>(runtime, n * X.cols);
   Array<double> ends(runtime, 2 * X.cols * kMaxBins);
