@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/comm/ranks.h"
 #include "engine/core/dates.h"
 #include "engine/core/require.h"
@@ -13,6 +14,7 @@
 #include "engine/job/job_check.h"
 #include "engine/job/task_run.h"
 #include "engine/memory/column_check.h"
+#include "engine/memory/linked_plan.h"
 #include "engine/memory/memory_plan.h"
 #include "engine/model/stored_model.h"
 #include "engine/model_selection/stopwatch.h"
@@ -43,6 +45,13 @@ std::vector<schema::TargetColumn> target_columns(const TaskTarget& target) {
   return columns;
 }
 
+// What a job may take, and where its tables lie.
+struct JobMemory {
+  MemoryPlan plan;
+  std::int64_t linked_from = 0;   // bytes of a table in host memory, at least; 0: none lies there
+  bool is_linked() const { return linked_from > 0; }
+};
+
 // Drops tables of earlier runs, the least recently used first, while the plan finds too little memory. `in_use`: how
 // many of the most recently used ones this run reads.
 void free_for(const Context& ctx, const MemoryPlan& plan, WarmTables& tables, std::size_t in_use) {
@@ -52,6 +61,12 @@ void free_for(const Context& ctx, const MemoryPlan& plan, WarmTables& tables, st
     if (available == 0 || most <= available) return;
     tables.shrink(tables.size() - 1);
   }
+}
+
+// Whether what is free of the device is enough for the least that the job needs.
+bool may_fit(const Context& ctx, const MemoryPlan& plan) {
+  const std::int64_t available = is_checked(ctx, plan) ? memory_for_job(ctx) : 0;
+  return available == 0 || plan.needed_bytes <= available;
 }
 
 }  // namespace
@@ -171,7 +186,7 @@ struct Pipeline::Impl {
   template <class T>
   void compute(const Context& ctx, const DatasetFile& data, const DatasetMeta& columns, const Selection& selection,
                const std::shared_ptr<const TaskTarget>& shared_target, Stopwatch& watch,
-               std::shared_ptr<Table<T>> table, const MemoryPlan& plan, const Warm& warm, RunFiles* files,
+               std::shared_ptr<Table<T>> table, const JobMemory& memory, const Warm& warm, RunFiles* files,
                schema::Result& result) const {
     const TaskTarget& target = *shared_target;
     tell_host_parts(ctx);
@@ -182,11 +197,11 @@ struct Pipeline::Impl {
     } else {
       if (!table) {
         table = load_table<T>(ctx, selection, data);
-        warm.tables->add(warm.data, selection, table);
+        if (!memory.is_linked()) warm.tables->add(warm.data, selection, table);
       }
-      warm.tables->keep_target(job.spec.select, shared_target);
+      if (!memory.is_linked()) warm.tables->keep_target(job.spec.select, shared_target);
     }
-    TaskInput<T> input{.job = job, .table = std::move(table), .target = target, .fit_bytes = plan.peak_bytes};
+    TaskInput<T> input{.job = job, .table = std::move(table), .target = target, .fit_bytes = memory.plan.peak_bytes};
     const bool keeps_model = files && !files->model_file.empty();
     if (keeps_model || own_rows) {
       input.fitted = [&](const std::vector<schema::Step>& steps, Chain<T>& chain) {
@@ -225,21 +240,29 @@ struct Pipeline::Impl {
     const bool is_host = ctx.device.info().kind == DeviceKind::kCpu;
     std::optional<bool> has_few_values;
     if (is_host && wants_value_counts(job)) has_few_values = have_few_values(data, selection);
-    MemoryPlan plan = plan_memory({.job = job,
-                                   .meta = data.meta(),
-                                   .selection = selection,
-                                   .target = target,
-                                   .has_table = table != nullptr,
-                                   .is_host = is_host,
-                                   .ranks = own_rows,
-                                   .has_few_values = has_few_values,
-                                   .stop = ctx.stop});
-    plan.columns = wide_columns;
-    free_for(ctx, plan, *warm.tables, table ? 1 : 0);
+    MemoryInputs inputs{.job = job,
+                        .meta = data.meta(),
+                        .selection = selection,
+                        .target = target,
+                        .has_table = table != nullptr,
+                        .is_host = is_host,
+                        .ranks = own_rows,
+                        .has_few_values = has_few_values,
+                        .stop = ctx.stop};
+    JobMemory memory{.plan = plan_memory(inputs)};
+    free_for(ctx, memory.plan, *warm.tables, table ? 1 : 0);
+    if (table && !may_fit(ctx, memory.plan) && linked_tables(ctx.device)) {   // beside its table; without it, perhaps
+      table.reset(), warm.tables->clear(), inputs.has_table = false;
+      memory.plan = plan_memory(inputs);
+    }
+    memory.plan.columns = wide_columns;
+    memory.linked_from = link_tables(ctx, inputs, memory.plan);
+    const MemoryPlan& plan = memory.plan;
     require_memory(ctx, plan);
+    const LinkScope link(ctx.device, memory.linked_from);
     const MemoryMeasure measure(ctx, plan);
     within_memory(ctx, plan, [&] {
-      compute<T>(ctx, data, columns, selection, shared_target, watch, std::move(table), plan, warm, files, result);
+      compute<T>(ctx, data, columns, selection, shared_target, watch, std::move(table), memory, warm, files, result);
     });
     warm.tables->shrink(warm.tables->size());   // what the run made of its table counts
     result.memory = schema::MemoryReport{.neededBytes = plan.needed_bytes,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/comm/ranks.h"
 #include "engine/core/lane.h"
 #include "engine/core/require.h"
@@ -71,7 +72,7 @@ std::shared_ptr<Table<T>> copied_columns(const Context& ctx, const Table<T>& tab
   const std::vector<std::int32_t> places(columns.begin(), columns.end());
   const Array<std::int32_t> device_places(ctx.memory(), std::span<const std::int32_t>(places));
   auto part = std::make_shared<Table<T>>();
-  part->X = Matrix<T>(ctx.memory(), table.X.rows(), static_cast<std::int64_t>(columns.size()));
+  part->X = table_matrix<T>(ctx.device, table.X.rows(), static_cast<std::int64_t>(columns.size()));
   ctx.ops<T>().categories->take_columns(table.X.view(), {}, device_places.view(), part->X.view());
   const std::vector<Feature> features = features_of(table);
   for (const std::int64_t j : columns) part->features.push_back(features[static_cast<std::size_t>(j)]);
@@ -133,7 +134,7 @@ namespace {
 
 template <class T>
 MatrixView<const T> dense_block(const Context& ctx, const Samples<T>& X, std::int64_t first, std::int64_t count, Matrix<T>& scratch) {
-  if (scratch.rows() < count || scratch.cols() != X.n_cols()) scratch = Matrix<T>(ctx.memory(), count, X.n_cols());
+  if (scratch.rows() < count || scratch.cols() != X.n_cols()) scratch = table_matrix<T>(ctx.device, count, X.n_cols());
   const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)), scale(ctx.memory(), std::span<const double>(X.scale));
   const MatrixView<T> out = scratch.view().row_range(0, count);
   CsrView<const T> source = std::as_const(*X.table->sparse).view();
@@ -159,7 +160,7 @@ MatrixView<const T> Samples<T>::values(const Context& ctx, std::int64_t first, s
   const MatrixView<const T> all = std::as_const(table->X).view();
   const MatrixView<const T> source = rows ? all : all.row_range(first, count);
   if (!rows && !is_affine()) return source;
-  if (scratch.rows() < count || scratch.cols() != n_cols()) scratch = Matrix<T>(ctx.memory(), count, n_cols());
+  if (scratch.rows() < count || scratch.cols() != n_cols()) scratch = table_matrix<T>(ctx.device, count, n_cols());
   const Array<double> device_shift(ctx.memory(), std::span<const double>(shift));
   const Array<double> device_scale(ctx.memory(), std::span<const double>(scale));
   const MatrixView<T> out = scratch.view().row_range(0, count);
@@ -197,7 +198,7 @@ Samples<T> densified(const Context& ctx, std::string_view owner, const Samples<T
           owner, n, d, kMostDenseCells);
   const auto make_dense = [&] {
     auto dense = std::make_shared<Table<T>>();
-    dense->X = Matrix<T>(ctx.memory(), n, d);
+    dense->X = table_matrix<T>(ctx.device, n, d);
     ctx.ops<T>().sparse->to_dense(std::as_const(*table.sparse).view(), {}, {}, {}, dense->X.view());
     dense->features = table.features;
     dense->is_finite = table.is_finite;

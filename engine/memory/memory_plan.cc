@@ -35,6 +35,7 @@ struct Peak {
   std::int64_t bytes = 0;
   std::size_t step = 0;      // with the largest share of it
   std::int64_t needed = 0;   // at least
+  std::int64_t linked = 0;   // of tables beside the one of the job that lie in host memory: MemoryInputs::linked_from
 };
 
 // Rows of a part of the table, as far as the splitter says.
@@ -55,25 +56,44 @@ std::optional<MemoryNeed> need_of(const SampleShape& X, const Step& step) {
 // steps, as the candidates of a search do, have these worked out once.
 class ChainNeeds {
  public:
-  explicit ChainNeeds(SampleShape X) : X_(std::move(X)) {}
+  explicit ChainNeeds(SampleShape X, std::int64_t linked_from = 0) : linked_from_(linked_from), X_(std::move(X)) {}
 
   // Calls see(i, need, key) for each step, until one refuses its samples. key: of the step.
   template <class See>
   void along(const SharedSteps& steps, See see) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (i < known_.size() && known_[i].step != steps[i]) known_.resize(i);
-      if (i == known_.size()) known_.push_back({steps[i], step_key(*steps[i]), need_of(i == 0 ? X_ : known_[i - 1].need->out, *steps[i])});
+      if (i == known_.size()) add(steps[i]);
       if (!known_[i].need) return;
       see(i, *known_[i].need, known_[i].key);
     }
   }
+  // Of a matrix of so many bytes in this shape, those in host memory: all, or none.
+  std::int64_t linked_of(std::int64_t bytes, const SampleShape& shape) const {
+    return linked_from_ > 0 && bytes >= linked_from_ && !shape.is_sparse() ? bytes : 0;
+  }
+  // Of what a step needs, the copy of its samples that is linked.
+  std::int64_t linked_copy(std::size_t i) const { return known_[i].linked_copy; }
 
  private:
   struct Known {
     std::shared_ptr<const Step> step;   // so that no other step gets its address
     std::string key;
     std::optional<MemoryNeed> need;
+    std::int64_t linked_copy = 0;
   };
+  static SampleShape in_place(SampleShape X) {
+    X.in_place = true;
+    return X;
+  }
+  void add(const std::shared_ptr<const Step>& step) {
+    const SampleShape& X = known_.empty() ? X_ : known_.back().need->out;
+    const std::int64_t copied = linked_of(X.copy(), X);
+    std::optional<MemoryNeed> need = need_of(copied > 0 ? in_place(X) : X, *step);
+    known_.push_back({step, step_key(*step), std::move(need), copied});
+  }
+
+  std::int64_t linked_from_;
   SampleShape X_;
   std::vector<Known> known_;   // of the last pipeline
 };
@@ -81,14 +101,16 @@ class ChainNeeds {
 // The worst moment of fitting these steps on the samples and using them on as many rows.
 Peak chain_peak(const SharedSteps& steps, ChainNeeds& needs) {
   Peak peak;
-  std::int64_t held = 0;   // the matrix that the next step reads
+  std::int64_t held = 0, held_linked = 0;   // the matrix that the next step reads
   std::size_t maker = 0;
   bool is_exact = true;   // its size
   needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string&) {
-    const std::int64_t made = i + 1 < steps.size() ? need.made : 0, own = need.work + made;
+    const std::int64_t all_made = i + 1 < steps.size() ? need.made : 0, linked = needs.linked_of(all_made, need.out),
+                       made = all_made - linked, own = need.work + made;
     if (held + own > peak.bytes) peak.bytes = held + own, peak.step = held >= own ? maker : i;
     if (is_exact) peak.needed = std::max(peak.needed, held + std::max(need.minimum, need.is_exact ? made : 0));
-    if (made > 0) held = made, maker = i;
+    peak.linked = std::max(peak.linked, held_linked + needs.linked_copy(i) + linked);
+    if (all_made > 0) held = made, held_linked = linked, maker = i;
     is_exact = is_exact && need.is_exact;
   });
   return peak;
@@ -107,15 +129,15 @@ void for_each_candidate(const MemoryInputs& in, Visit visit) {
 // What the candidates leave in the fold's WorkCache: each distinct beginning of a pipeline leaves the rows that it
 // made, and each distinct last estimator after it leaves the work that its candidates share. Kernel rows of support
 // vector machines count by their kernel.
-std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
+Peak shared_bytes(const MemoryInputs& in, const SampleShape& all) {
   std::map<std::string, std::size_t> beginnings;   // by number of the shorter one, and step
   std::map<std::string, std::int64_t> ends;
   struct Kernel {
     std::int64_t bytes = 0, users = 0;
   };
   std::map<std::string, Kernel> kernels;
-  std::int64_t sum = 0;
-  ChainNeeds needs(all);
+  std::int64_t sum = 0, linked = 0;
+  ChainNeeds needs(all, in.linked_from);
   for_each_candidate(in, [&](const SharedSteps& steps) {
     std::size_t beginning = 0;
     needs.along(steps, [&](std::size_t i, const MemoryNeed& need, const std::string& key) {
@@ -130,7 +152,8 @@ std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
         return;
       }
       const auto [place, is_new] = beginnings.try_emplace(std::to_string(beginning) + " " + key, beginnings.size() + 1);
-      if (is_new) sum += need.made + need.kept;
+      const std::int64_t of_made = is_new ? needs.linked_of(need.made, need.out) : 0;
+      if (is_new) linked += of_made, sum += need.made - of_made + need.kept;
       beginning = place->second;
     });
   });
@@ -138,7 +161,7 @@ std::int64_t shared_bytes(const MemoryInputs& in, const SampleShape& all) {
   std::int64_t of_kernels = 0;
   for (const auto& [key, kernel] : kernels)   // those of one user are its own
     if (kernel.users > 1) of_kernels = std::min(kSharedKernelBytes, of_kernels + kernel.bytes);
-  return sum + of_kernels;
+  return {.bytes = sum + of_kernels, .linked = linked};
 }
 
 PartSize part_of(const schema::CrossValidate& cv, std::int64_t n_rows) {
@@ -225,8 +248,10 @@ std::int64_t inspection_bytes(const MemoryInputs& in, const SampleShape& all) {
 }
 
 Peak larger(Peak a, Peak b) {
-  return {
-      .bytes = std::max(a.bytes, b.bytes), .step = b.bytes > a.bytes ? b.step : a.step, .needed = std::max(a.needed, b.needed)};
+  return {.bytes = std::max(a.bytes, b.bytes),
+          .step = b.bytes > a.bytes ? b.step : a.step,
+          .needed = std::max(a.needed, b.needed),
+          .linked = std::max(a.linked, b.linked)};
 }
 
 SampleShape with_rows(SampleShape X, std::int64_t rows) {
@@ -238,7 +263,8 @@ SampleShape with_rows(SampleShape X, std::int64_t rows) {
 // Fitting pipelines on a part of the rows.
 class PartPeaks {
  public:
-  PartPeaks(const SampleShape& all, PartSize size) : size_(size), most_(with_rows(all, size.most)), least_(with_rows(all, size.least)) {}
+  PartPeaks(const SampleShape& all, PartSize size, std::int64_t linked_from)
+      : size_(size), most_(with_rows(all, size.most), linked_from), least_(with_rows(all, size.least), linked_from) {}
 
   Peak operator()(const SharedSteps& steps) {
     Peak peak = chain_peak(steps, most_);
@@ -263,15 +289,15 @@ Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
   const SharedSteps own = shared_steps(job.spec.pipeline);
   const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task) &&
                          !(is_inspection(job.spec.task) && !parts_of(job.spec.task));
-  ChainNeeds whole(all);
+  ChainNeeds whole(all, in.linked_from);
   Peak peak = fits_all_rows(job.spec.task) ? chain_peak(own, whole) : Peak{};
   if (has_parts) peak.needed = 0;   // a search fits another candidate, or none
-  PartPeaks part_peak(all, part_of(job.spec.task, all.rows));
+  PartPeaks part_peak(all, part_of(job.spec.task, all.rows), in.linked_from);
   if (has_parts && job.candidates.empty()) return larger(peak, part_peak(own));
-  const std::int64_t shared = job.candidates.empty() ? 0 : shared_bytes(in, all);
+  const Peak shared = job.candidates.empty() ? Peak{} : shared_bytes(in, all);
   for_each_candidate(in, [&](const SharedSteps& steps) {
     Peak of_candidate = part_peak(steps);
-    of_candidate.bytes += shared;
+    of_candidate.bytes += shared.bytes, of_candidate.linked += shared.linked;
     peak = larger(peak, of_candidate);
   });
   return peak;
@@ -314,10 +340,6 @@ std::string ranks_that_do(const MemoryPlan& plan, std::int64_t available) {
   return "";
 }
 
-bool is_checked(const MemoryPlan& plan) {
-  return plan.peak_bytes - plan.mapped_bytes > kUnchecked;
-}
-
 }   // namespace
 
 MemoryPlan plan_memory(const MemoryInputs& in) {
@@ -338,13 +360,14 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
                         .features = in.selection.features,
                         .on_host = in.is_host};
   MemoryPlan plan{.mapped_bytes = in.is_host ? mapped_size(in.meta, n) : 0};
-  const std::int64_t table = table_size(in, all),
+  const std::int64_t whole_table = table_size(in, all), table = in.linked_from > 0 ? 0 : whole_table,
                      of_targets = bytes_of(n, std::ssize(in.target.outputs),
                                            kOutputBytes + (scores_proba(in.job) ? kProbaBytes : 0));
   const Peak peak = task_peak(in, all);
   plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table +
                     peak.bytes + inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
+  plan.linked_bytes = in.linked_from > 0 ? whole_table + peak.linked : 0;
   if (reads_own_rows(in.job.spec) && !in.has_table && can_load_own_rows(in.is_host, in.selection, in.meta)) {
     plan.divided_rows = n, plan.row_bytes = all.cols * all.value_bytes, plan.whole_bytes = peak.needed;
     plan.ranks = in.ranks ? in.ranks->size() : 1;
@@ -392,8 +415,17 @@ std::int64_t memory_for_job(const Context& ctx) {
   return memory ? memory->free_bytes() : device.memory_bytes;
 }
 
+// A GPU of little memory is asked earlier.
+bool is_checked(const Context& ctx, const MemoryPlan& plan) {
+  constexpr std::int64_t kShare = 16;
+  const DeviceInfo& device = ctx.device.info();
+  const bool is_little = device.kind != DeviceKind::kCpu && device.memory_bytes > 0;
+  return plan.peak_bytes - plan.mapped_bytes >
+         (is_little ? std::min(kUnchecked, device.memory_bytes / kShare) : kUnchecked);
+}
+
 void require_memory(const Context& ctx, const MemoryPlan& plan) {
-  if (!is_checked(plan)) return;
+  if (!is_checked(ctx, plan)) return;
   const std::int64_t available = memory_for_job(ctx), most = plan.peak_bytes - plan.mapped_bytes;
   if (most <= available || available == 0) return;
   if (plan.needed_bytes > available) {
@@ -415,7 +447,8 @@ void require_memory(const Context& ctx, const MemoryPlan& plan) {
 }
 
 void within_memory(const Context& ctx, const MemoryPlan& plan, const std::function<void()>& work) {
-  const std::int64_t available = is_checked(plan) && ctx.device.info().kind == DeviceKind::kCpu ? available_memory() : 0;
+  const std::int64_t available =
+      is_checked(ctx, plan) && ctx.device.info().kind == DeviceKind::kCpu ? available_memory() : 0;
   const std::int64_t most = plan.peak_bytes - plan.mapped_bytes;
   if (available == 0) return work();
   const MemoryBound bound(available);

@@ -28,6 +28,7 @@ struct MemoryPlan {
   std::int64_t row_bytes = 0;      // of it
   std::int64_t whole_bytes = 0;    // of what is needed, all but the table: on every rank
   int ranks = 1;                   // that divide it
+  std::int64_t linked_bytes = 0;    // of host memory, beside these, where tables are linked
   std::string columns = {};         // why it is so large, where that is known: columns of very many categories, by name
 };
 
@@ -41,6 +42,7 @@ struct MemoryInputs {
   bool is_host = false;                                // the device is the CPU
   const Ranks* ranks = nullptr;                        // that load their own rows of the table (own_rows.h); null: none
   std::optional<bool> has_few_values = std::nullopt;   // of the selected columns, if the file was searched for it
+  std::int64_t linked_from = 0;   // tables of so many bytes and more lie in host memory (linked_tables.h); 0: none does
   std::stop_token stop = {};                           // the plan of a search looks at all its candidates
 };
 
@@ -58,6 +60,9 @@ bool wants_value_counts(const CheckedJob& job);
 
 // Bytes that a job may have on this device; the process's bounds included. 0: not known.
 std::int64_t memory_for_job(const Context& ctx);
+
+// Whether a job is so large that looking for what is available, which takes longer than a small one, is worth it.
+bool is_checked(const Context& ctx, const MemoryPlan& plan);
 
 // Errors: kOutOfMemory with both numbers, naming the step, at its place in the job, and with the number of ranks that
 // would do where they divide the table, where less than plan.needed_bytes is available, or less than plan.peak_bytes

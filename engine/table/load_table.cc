@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/gpu_memory.h"
 #include "engine/core/host_view.h"
 #include "engine/core/require.h"
@@ -54,10 +55,26 @@ void fill_by_upload(const Context& ctx, const RowSource<S>& source, MatrixView<T
   }
 }
 
+// Rows are converted where the GPU will read them.
+template <class T, class S>
+void fill_linked(const Context& ctx, const RowSource<S>& source, LinkedMemory& link, MatrixView<T> X) {
+  const std::int64_t row_bytes = X.cols * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t chunk = std::clamp<std::int64_t>(kChunkBytes / row_bytes, 1, X.rows);
+  for (std::int64_t first = 0; first < X.rows; first += chunk) {
+    ctx.check_stop();
+    const std::int64_t count = std::min(chunk, X.rows - first);
+    void* const target = X.row_range(first, count).data;
+    link.write(target, static_cast<std::size_t>(count * row_bytes),
+               [&](std::byte* to) { copy_rows(source, first, count, reinterpret_cast<T*>(to)); });
+  }
+}
+
 template <class T, class S>
 void fill(const Context& ctx, const RowSource<S>& source, Matrix<T>& X) {
   if (X.rows() == 0 || X.cols() == 0) return;
   if (ctx.device.traits().uses_host_memory) return fill_in_place(ctx, source, X.view());
+  if (LinkedMemory* const link = table_link(ctx.device, X.rows() * X.cols() * static_cast<std::int64_t>(sizeof(T))))
+    return fill_linked(ctx, source, *link, X.view());
   fill_by_upload(ctx, source, X.view());
 }
 
@@ -81,7 +98,7 @@ std::optional<Cell> find_infinite(const Context& ctx, const RowSource<S>& source
 template <class T, class S>
 std::shared_ptr<Table<T>> load_from(const Context& ctx, const RowSource<S>& source) {
   auto table = std::make_shared<Table<T>>();
-  table->X = Matrix<T>(ctx.memory(), source.selection.n_rows, source.selection.n_cols());
+  table->X = table_matrix<T>(ctx.device, source.selection.n_rows, source.selection.n_cols());
   fill(ctx, source, table->X);
   table->features = source.selection.features;
   std::optional<Cell> cell = ctx.ops<T>().tables->find_nonfinite(std::as_const(table->X).view());

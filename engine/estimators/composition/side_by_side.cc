@@ -1,6 +1,7 @@
 // The results of several transformers in one matrix, dense or sparse.
 #include <algorithm>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/host_view.h"
 #include "engine/estimators/composition/nested.h"
 #include "engine/estimators/sparse_choice.h"
@@ -98,7 +99,7 @@ Samples<T> side_by_side(const Context& ctx, const std::vector<Samples<T>>& made,
                         std::vector<Feature> features) {
   const std::int64_t n_rows = made.front().n_rows(), n_cols = static_cast<std::int64_t>(features.size());
   if (are_better_sparse(ctx, made, n_cols)) return samples_of(sparse_side_by_side(ctx, made, weights, n_cols), std::move(features));
-  Matrix<T> out(ctx.memory(), n_rows, n_cols);
+  Matrix<T> out = table_matrix<T>(ctx.device, n_rows, n_cols);
   std::int64_t first = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
     put_dense(ctx, weighted(made[i], weights[i]), {out.data() + first, n_rows, made[i].n_cols(), n_cols});

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/comm/dealt_tables.h"
 #include "engine/core/host_view.h"
 #include "engine/core/stop.h"
@@ -319,7 +320,7 @@ template <class T>
 Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean, const std::vector<T>& components) {
   const std::int64_t count = static_cast<std::int64_t>(components.size()) / X.n_cols();
   const Matrix<T> W(ctx.memory(), count, X.n_cols(), components);
-  Matrix<T> projected(ctx.memory(), X.n_rows(), count);
+  Matrix<T> projected = table_matrix<T>(ctx.device, X.n_rows(), count);
   const auto fill = [&](Part rows) {
     for_blocks_of(ctx, X, mean, rows, [&](std::int64_t first, MatrixView<const T> block) {
       ctx.ops<T>().linear->gemm(Transpose::kNo, Transpose::kYes, T{1}, block, W.view(), T{0},

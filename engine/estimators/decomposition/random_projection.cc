@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/legacy_distributions.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -143,7 +144,7 @@ Samples<T> RandomProjection<T>::transform(const Context& ctx, const Samples<T>& 
     }
   }
   const Matrix<T> W(ctx.memory(), k, n_features_, components_);
-  Matrix<T> scratch, out(ctx.memory(), n, k);
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, n, k);
   const std::int64_t step = block_rows(ctx, kBlockRows, n_features_);
   for (std::int64_t first = 0; first < n; first += step) {
     ctx.check_stop();

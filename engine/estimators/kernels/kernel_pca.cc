@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/kernels/leading_eigenpairs.h"
@@ -153,7 +154,7 @@ Samples<T> KernelPCA<T>::transform(const Context& ctx, const Samples<T>& X) cons
   const Matrix<double> vectors(ctx.memory(), k, n, along), ones(ctx.memory(), n, 1, shares),
       less(ctx.memory(), 1, k, sums);
   const Array<double> start(ctx.memory(), std::span<const double>(offsets));
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), k);
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), k);
   const std::int64_t block = std::clamp<std::int64_t>(kBlockValues / n, 64, 4096);
   LinearOps<double>& linear = *ctx.ops<double>().linear;
   for (std::int64_t first = 0; first < X.n_rows(); first += block) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -105,7 +106,7 @@ Samples<T> Nystroem<T>::transform(const Context& ctx, const Samples<T>& X) const
   require_fitted_columns(kName, X, static_cast<std::size_t>(n_features_));
   const auto k = static_cast<std::int64_t>(component_indices_.size());
   const Matrix<T> basis(ctx.memory(), k, n_features_, components_), normalization(ctx.memory(), k, k, normalization_);
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), k);
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), k);
   for (std::int64_t first = 0; first < X.n_rows(); first += kBlockRows) {
     ctx.check_stop();
     const std::int64_t count = std::min(kBlockRows, X.n_rows() - first);

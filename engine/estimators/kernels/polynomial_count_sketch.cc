@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -191,7 +192,7 @@ Samples<T> PolynomialCountSketch<T>::transform(const Context& ctx, const Samples
         hashing<T>(ctx, params_, circle, n_features_, places_.data() + t * n_hashed(), signs_.data() + t * n_hashed()));
   const Spectra<T> inverse = inverse_transform<T>(ctx, circle, k);
   const std::int64_t step = std::min(n, block_rows(ctx, kBlockRows, k));
-  Matrix<T> scratch, out(ctx.memory(), n, k);
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, n, k);
   Sketch<T> sketch(ctx, step, m);
   for (std::int64_t first = 0; first < n; first += step) {
     ctx.check_stop();

@@ -3,6 +3,7 @@
 #include <numbers>
 #include <optional>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/legacy_distributions.h"
 #include "engine/core/params.h"
 #include "engine/core/state_archive.h"
@@ -40,7 +41,7 @@ class FourierSampler : public Transformer<T> {
     const Array<T> offset(ctx.memory(), std::span<const T>(offset_));
     const Matrix<T> size(ctx.memory(), 1, 1, std::vector<T>{static_cast<T>(std::sqrt(2.0 / static_cast<double>(k)))});
     Backend<T>& ops = ctx.ops<T>();
-    Matrix<T> gathered, scratch, out(ctx.memory(), X.n_rows(), k);
+    Matrix<T> gathered, scratch, out = table_matrix<T>(ctx.device, X.n_rows(), k);
     const std::int64_t step = block_rows(ctx, kBlockRows, k);
     for (std::int64_t first = 0; first < X.n_rows(); first += step) {
       ctx.check_stop();

@@ -8,6 +8,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/core/stop.h"
 #include "engine/estimators/checks.h"
@@ -229,7 +230,7 @@ Matrix<T> translated_cells(const Context& ctx, std::string_view owner, const Sam
   const Array<std::int64_t> starts = upload(offsets);
   const Array<T> device_keys = upload(keys), device_values = upload(values), for_missing = upload(missing),
                  for_unknown = upload(unknown);
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), X.n_cols());
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), X.n_cols());
   const MatrixView<const T> table = X.is_affine() ? X.values(ctx, scratch) : std::as_const(X.table->X).view();
   ctx.ops<T>().categories->translate(table, X.is_affine() ? VectorView<const std::int32_t>() : X.row_view(),
                                      starts.view(), device_keys.view(), device_values.view(), for_missing.view(),

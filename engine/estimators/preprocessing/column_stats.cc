@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/require.h"
 #include "engine/estimators/magnitudes.h"
 #include "engine/estimators/sparse_rows.h"
@@ -109,7 +110,7 @@ Samples<T> selected_columns(const Context& ctx, const Samples<T>& X, const std::
   if (X.is_sparse()) {
     result = selected_sparse(ctx, X, taken.view());
   } else {
-    Matrix<T> out(ctx.memory(), X.n_rows(), taken.size());
+    Matrix<T> out = table_matrix<T>(ctx.device, X.n_rows(), taken.size());
     if (!columns.empty())
       ctx.ops<T>().categories->take_columns(std::as_const(X.table->X).view(), X.row_view(), taken.view(), out.view());
     result = samples_of(std::move(out));

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/sparse_rows.h"
@@ -29,7 +30,7 @@ const ParamSet<BinarizerParams>& binarizer_params() {
 // The mapped values in a matrix of their own.
 template <class T>
 Matrix<T> copied(const Context& ctx, const Samples<T>& X) {
-  Matrix<T> out(ctx.memory(), X.n_rows(), X.n_cols());
+  Matrix<T> out = table_matrix<T>(ctx.device, X.n_rows(), X.n_cols());
   const MatrixView<const T> values = X.values(ctx, out);
   if (values.data != out.data()) ctx.ops<T>().tables->gather(values, {}, {}, {}, out.view());
   return out;
@@ -105,7 +106,7 @@ Samples<T> Binarizer<T>::transform(const Context& ctx, const Samples<T>& X) cons
     return samples_of(std::move(rows), X.table->features);
   }
   const Array<double> threshold(ctx.memory(), std::vector<double>(static_cast<std::size_t>(n_features_), params_.threshold));
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_);
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), n_features_);
   ctx.ops<T>().maps->map_columns(ColumnMap::kAbove, threshold.view(), {}, X.values(ctx, scratch), out.view());
   return samples_of(std::move(out));
 }

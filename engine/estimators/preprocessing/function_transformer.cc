@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/inner_folds.h"
@@ -194,7 +195,7 @@ Samples<T> FunctionTransformer<T>::applied(const Context& ctx, const Function& f
                                            const Samples<T>& X) const {
   std::vector<Feature> features = function.is_of_cells() ? features_of(*X.table) : std::vector<Feature>();
   for (const std::string& name : function.names) features.push_back({.name = name});
-  Matrix<T> out(ctx.memory(), X.n_rows(), static_cast<std::int64_t>(features.size())), scratch;
+  Matrix<T> out = table_matrix<T>(ctx.device, X.n_rows(), static_cast<std::int64_t>(features.size())), scratch;
   const std::int64_t step = block_rows(ctx, kBlockRows, X.n_cols());
   TableOps<T>& tables = *ctx.ops<T>().tables;
   for (std::int64_t first = 0; first < X.n_rows(); first += step) {

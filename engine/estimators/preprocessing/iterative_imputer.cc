@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/linear/evidence.h"
@@ -334,7 +335,7 @@ Samples<T> IterativeImputer<T>::transform(const Context& ctx, const Samples<T>& 
   if (!params_.add_indicator) return samples_of(std::move(table.filled), std::move(features));
   for (const std::int32_t j : lacking_)
     features.push_back({.name = "missingindicator_" + before[static_cast<std::size_t>(j)].name});
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), static_cast<std::int64_t>(features.size()));
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), static_cast<std::int64_t>(features.size()));
   TableOps<T>& tables = *ctx.ops<T>().tables;
   tables.gather(std::as_const(table.filled).view(), {}, {}, {}, {out.data(), out.rows(), width(), out.cols()});
   if (!lacking_.empty()) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -233,7 +234,7 @@ Samples<T> KBinsDiscretizer<T>::transform(const Context& ctx, const Samples<T>& 
     first_out.push_back(first_out.back() + std::max(1, static_cast<std::int32_t>(edges.size()) - 1));
   }
   const bool ordinal = params_.encode == "ordinal";
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), ordinal ? X.n_cols() : first_out.back());
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), ordinal ? X.n_cols() : first_out.back());
   const Array<double> edges(ctx.memory(), std::span<const double>(inner));
   const Array<std::int32_t> firsts(ctx.memory(), std::span<const std::int32_t>(first_edge)),
       outs(ctx.memory(), std::span<const std::int32_t>(first_out));

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/part_states.h"
@@ -71,7 +72,7 @@ Matrix<T> missing_marks(const Context& ctx, MatrixView<const T> X, const std::ve
                         const std::vector<std::int32_t>& columns) {
   const Array<T> cells(ctx.memory(), std::span<const T>(missing));
   const Array<std::int32_t> chosen(ctx.memory(), std::span<const std::int32_t>(columns));
-  Matrix<T> marks(ctx.memory(), X.rows, static_cast<std::int64_t>(columns.size()));
+  Matrix<T> marks = table_matrix<T>(ctx.device, X.rows, static_cast<std::int64_t>(columns.size()));
   ctx.ops<T>().categories->mark_missing(X, cells.view(), chosen.view(), marks.view());
   return marks;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/host_view.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -210,7 +211,7 @@ Samples<T> OneHotEncoder<T>::transform(const Context& ctx, const Samples<T>& X) 
     result.table->is_finite = true;
     return result;
   }
-  Matrix<T> out(ctx.memory(), X.n_rows(), width);
+  Matrix<T> out = table_matrix<T>(ctx.device, X.n_rows(), width);
   ctx.ops<T>().categories->one_hot(places.view(), out.view());
   Samples<T> result = samples_of(std::move(out), features_out_);
   result.table->is_finite = true;

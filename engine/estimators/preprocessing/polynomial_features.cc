@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/core/stop.h"
 #include "engine/estimators/checks.h"
@@ -110,13 +111,13 @@ Samples<T> PolynomialFeatures<T>::transform(const Context& ctx, const Samples<T>
   for (std::int32_t& p : parent) p -= drops_ones && p >= 0 ? 1 : 0;
   const Array<std::int32_t> features(ctx.memory(), std::span<const std::int32_t>(feature)),
       parents(ctx.memory(), std::span<const std::int32_t>(parent));
-  Matrix<T> scratch, all(ctx.memory(), X.n_rows(), features.size());
+  Matrix<T> scratch, all = table_matrix<T>(ctx.device, X.n_rows(), features.size());
   ctx.ops<T>().maps->monomials(X.values(ctx, scratch), features.view(), parents.view(), all.view());
   if (!drops_more) return samples_of(std::move(all));
   std::vector<std::int32_t> columns = kept_;
   for (std::int32_t& c : columns) c -= drops_ones ? 1 : 0;
   const Array<std::int32_t> taken(ctx.memory(), std::span<const std::int32_t>(columns));
-  Matrix<T> out(ctx.memory(), X.n_rows(), taken.size());
+  Matrix<T> out = table_matrix<T>(ctx.device, X.n_rows(), taken.size());
   ctx.ops<T>().categories->take_columns(std::as_const(all).view(), {}, taken.view(), out.view());
   return samples_of(std::move(out));
 }

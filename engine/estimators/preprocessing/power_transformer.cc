@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/preprocessing/column_stats.h"
@@ -30,7 +31,7 @@ template <class T>
 Samples<T> mapped(const Context& ctx, ColumnMap map, const std::vector<double>& a, const std::vector<double>& b,
                   const Samples<T>& X) {
   const Array<double> first(ctx.memory(), std::span<const double>(a)), second(ctx.memory(), std::span<const double>(b));
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), X.n_cols());
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), X.n_cols());
   ctx.ops<T>().maps->map_columns(map, first.view(), second.view(), X.values(ctx, scratch), out.view());
   Samples<T> result = samples_of(std::move(out));
   result.table->is_finite = X.table->is_finite;

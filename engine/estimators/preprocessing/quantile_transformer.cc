@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -78,7 +79,7 @@ Samples<T> QuantileTransformer<T>::transform(const Context& ctx, const Samples<T
       by_column.push_back(quantiles_[i * static_cast<std::size_t>(n_features_) + static_cast<std::size_t>(j)]);
   const Matrix<double> quantiles(ctx.memory(), n_features_, static_cast<std::int64_t>(references_.size()), by_column);
   const Array<double> references(ctx.memory(), std::span<const double>(references_));
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_);
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), n_features_);
   ctx.ops<T>().maps->quantile_ranks(X.values(ctx, scratch), quantiles.view(), references.view(),
                                     params_.output_distribution == "normal", out.view());
   return samples_of(std::move(out));

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/preprocessing/column_stats.h"
@@ -167,7 +168,7 @@ std::vector<Feature> SimpleImputer<T>::kept_features(const std::vector<Feature>&
 template <class T>
 Matrix<T> SimpleImputer<T>::filled(const Context& ctx, MatrixView<const T> values, const std::vector<T>& missing,
                                    const std::vector<T>& fill) const {
-  Matrix<T> out(ctx.memory(), values.rows, values.cols);
+  Matrix<T> out = table_matrix<T>(ctx.device, values.rows, values.cols);
   ctx.ops<T>().tables->gather(values, {}, {}, {}, out.view());
   const Array<T> holes(ctx.memory(), std::span<const T>(missing)), plugs(ctx.memory(), std::span<const T>(fill));
   ctx.ops<T>().categories->fill_missing(holes.view(), plugs.view(), out.view());
@@ -195,7 +196,7 @@ Samples<T> SimpleImputer<T>::transform(const Context& ctx, const Samples<T>& X) 
   if (features.size() == columns_.size() && marked.empty()) return samples_of(std::move(all), std::move(features));
   const std::vector<std::int32_t> columns(kept.begin(), kept.end());
   const Array<std::int32_t> chosen(ctx.memory(), std::span<const std::int32_t>(columns));
-  Matrix<T> out(ctx.memory(), values.rows, static_cast<std::int64_t>(features.size()));
+  Matrix<T> out = table_matrix<T>(ctx.device, values.rows, static_cast<std::int64_t>(features.size()));
   const auto width = static_cast<std::int64_t>(columns.size());
   ctx.ops<T>().categories->take_columns(std::as_const(all).view(), {}, chosen.view(),
                                         {out.data(), values.rows, width, out.cols()});

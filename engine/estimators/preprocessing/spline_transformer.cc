@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/preprocessing/column_stats.h"
@@ -174,7 +175,7 @@ Samples<T> SplineTransformer<T>::transform(const Context& ctx, const Samples<T>&
                            .degree = static_cast<int>(params_.degree),
                            .extrapolation = extrapolation_of(params_.extrapolation),
                            .drop_last = !params_.include_bias};
-  Matrix<T> scratch, out(ctx.memory(), X.n_rows(), n_features_ * spline.n_out());
+  Matrix<T> scratch, out = table_matrix<T>(ctx.device, X.n_rows(), n_features_ * spline.n_out());
   ctx.ops<T>().maps->spline_basis(X.values(ctx, scratch), spline, out.view());
   return samples_of(std::move(out));
 }
