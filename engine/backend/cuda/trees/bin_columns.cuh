@@ -1,6 +1,7 @@
 // What binning for forests and for boosting share: columns whose values lie together, and a search in sorted ones.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/backend/cuda/launch.cuh"
@@ -51,6 +52,17 @@ void take_columns(CudaRuntime& runtime, const RowChoice<T>& from, std::int64_t f
                   Array<T>& columns, DevicePointer<std::int32_t> missing) {
   KEDGE_LAUNCH(runtime, take_column_tiles<T>, dim3(blocks_for(from.n, kColumnTile), blocks_for(width, kColumnTile)),
                dim3(kColumnTile, kColumnTileRows), 0, from, first, width, columns.data(), missing);
+}
+
+// So many columns of n values as are taken at a time: 128 MiB of them, which sorting holds four times; of a GPU of less
+// than 4 GiB a part of 32.
+inline std::int64_t columns_together(const CudaRuntime& runtime, std::int64_t n, std::int64_t n_cols,
+                                     std::size_t value_bytes) {
+  constexpr std::int64_t kBytes = std::int64_t{128} << 20, kParts = 32;
+  const std::int64_t memory = runtime.info().memory_bytes,
+                     bytes = memory > 0 ? std::min(kBytes, memory / kParts) : kBytes;
+  return std::clamp<std::int64_t>(bytes / (n * static_cast<std::int64_t>(value_bytes)), 1,
+                                  std::min<std::int64_t>(n_cols, 32768));
 }
 
 // The first place at or after `begin` whose value is above `value`, of n ascending ones; asked by a whole warp.

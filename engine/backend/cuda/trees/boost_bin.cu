@@ -10,8 +10,7 @@ namespace kedge::engine {
 namespace {
 
 constexpr int kPlaces = 256;                                    // of edges of a column, and threads that code one
-constexpr std::int64_t kRowsOfBlock = 4096;                     // that a block codes
-constexpr std::int64_t kChunkBytes = std::int64_t{128} << 20;   // of columns that lie on the device at a time
+constexpr std::int64_t kRowsOfBlock = 4096;   // that a block codes
 
 // Of a column, by which the host makes its edges.
 struct ColumnValues {
@@ -59,12 +58,6 @@ __global__ void code_columns(const T* columns, std::int64_t n, const T* edges, c
   }
 }
 
-// So many columns of n values as lie on the device together.
-std::int64_t chunk_of(std::int64_t n, std::int64_t n_cols, std::size_t value_bytes) {
-  return std::clamp<std::int64_t>(kChunkBytes / (n * static_cast<std::int64_t>(value_bytes)), 1,
-                                  std::min<std::int64_t>(n_cols, 32768));
-}
-
 // The columns with their edges, from the rows that `binning` draws.
 template <class T>
 std::vector<BoostColumn> find_columns(CudaRuntime& runtime, DeviceLibraries& libraries, RowChoice<T> from,
@@ -72,7 +65,7 @@ std::vector<BoostColumn> find_columns(CudaRuntime& runtime, DeviceLibraries& lib
   const Array<std::int32_t> drawn(runtime, binning.drawn);
   if (drawn.size() > 0) from.picks = raw(drawn), from.n = drawn.size();
   from.fill = std::numeric_limits<T>::infinity();   // sorted behind all others
-  const std::int64_t n_cols = from.X.cols, most = chunk_of(from.n, n_cols, sizeof(T));
+  const std::int64_t n_cols = from.X.cols, most = columns_together(runtime, from.n, n_cols, sizeof(T));
   Array<T> columns(runtime, most * from.n);
   Array<std::int32_t> missing(runtime, n_cols);
   Array<ColumnValues> found(runtime, n_cols);
@@ -104,7 +97,7 @@ std::vector<BoostColumn> find_columns(CudaRuntime& runtime, DeviceLibraries& lib
 template <class T>
 BoostCodes put_codes(CudaRuntime& runtime, const RowChoice<T>& from, std::vector<BoostColumn> columns,
                      bool notes_missing) {
-  const std::int64_t n = from.n, n_cols = from.X.cols, most = chunk_of(n, n_cols, sizeof(T));
+  const std::int64_t n = from.n, n_cols = from.X.cols, most = columns_together(runtime, n, n_cols, sizeof(T));
   std::vector<T> edges;
   std::vector<std::int32_t> n_bins;
   for (const BoostColumn& column : columns) {

@@ -14,8 +14,6 @@ namespace {
 
 constexpr int kMaxBins = 256, kThreads = 256;
 constexpr std::int64_t kRowsOfBlock = 4096;   // that a block goes through
-constexpr std::int64_t kChunkBytes = std::int64_t{128}
-                                     << 20;   // of columns that are sorted together; sorting holds them four times
 
 // Adds up how many distinct values each sorted column has. Reads each value once.
 template <class T>
@@ -85,17 +83,12 @@ BinEdges packed(const std::vector<double>& ends, const std::vector<std::int32_t>
   return edges;
 }
 
-constexpr std::int64_t kChunks = 32;   // that the memory holds, at least: a GPU of 4 GiB has them in full size
-
 }   // namespace
 
 template <class T>
 bool bin_on_device(CudaRuntime& runtime, DeviceLibraries& libraries, MatrixView<const T> X, BinnedTable& table) {
   const std::int64_t n = X.rows, row_blocks = (n + kRowsOfBlock - 1) / kRowsOfBlock;
-  const std::int64_t memory = runtime.info().memory_bytes,
-                     chunk = memory > 0 ? std::min(kChunkBytes, memory / kChunks) : kChunkBytes;
-  const std::int64_t most = std::clamp<std::int64_t>(chunk / (n * static_cast<std::int64_t>(sizeof(T))), 1,
-                                                     std::min<std::int64_t>(X.cols, 32768));
+  const std::int64_t most = columns_together(runtime, n, X.cols, sizeof(T));
   table.codes = Array<std::uint8_t>(runtime, n * X.cols);
   Array<double> ends(runtime, 2 * X.cols * kMaxBins);
   double *const low = raw(ends), *const high = low + X.cols * kMaxBins;
