@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -22,8 +23,11 @@ using P = KnnImputerParams;
 using schema::Value;
 constexpr const char* kOwner = "KNNImputer";
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kCells = std::int64_t{1} << 22;   // distances that are held together: 32 MB
+constexpr std::size_t kCells = std::size_t{1} << 22;     // distances that are held together: 32 MB
 constexpr std::int64_t kTogether = 16;                   // rows that one thread takes
+// The tiles in which LinearOps::gemm() makes a large product on the CPU, and the longest sums that it does not cut.
+constexpr std::size_t kTileRows = 256, kTileCols = 512, kFewestTiles = 4, kLongestSum = 2048;
+constexpr std::size_t kPartsAtOnce = 32;   // tiles of rows between two reports of progress
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set =
@@ -70,6 +74,13 @@ std::vector<double> expanded(std::span<const double> rows, const std::vector<dou
 
 }   // namespace
 
+// The fitted rows as products and counts read them on host memory.
+template <class T>
+struct KNNImputer<T>::Fitted {
+  std::vector<double> expanded;
+  ColumnMasks masks;
+};
+
 template <class T>
 KNNImputer<T>::KNNImputer(const schema::ValueMap& params) : params_(param_set().parse(params)) {}
 
@@ -87,7 +98,8 @@ schema::EstimatorInfo KNNImputer<T>::info() {
 
 template <class T>
 MemoryNeed KNNImputer<T>::memory(const SampleShape& X, const schema::Step&) {
-  MemoryNeed need = memory::makes(X, 2 * X.cols, 14 * memory::doubles(X) + 5 * kCells * memory::kDouble);
+  MemoryNeed need = memory::makes(
+      X, 2 * X.cols, 14 * memory::doubles(X) + (X.on_host ? 2 : 5) * std::int64_t{kCells} * memory::kDouble);
   need.is_exact = false;
   return need;
 }
@@ -118,73 +130,140 @@ void KNNImputer<T>::fit(const Context& ctx, const Samples<T>& X, const Target&) 
           schema::ErrorCode::kBadData, "{}: no column has any value", kOwner);
 }
 
-// Of the nearest fitted rows that have a value in this column, from the sums of squares and the columns in common.
+// From the nearest fitted rows that have a value in this column.
 template <class T>
-double KNNImputer<T>::imputed(const double* squares, const double* counts, std::size_t column) const {
-  const std::size_t d = n_columns(), n = rows_.size() / d, most = static_cast<std::size_t>(params_.n_neighbors);
-  std::vector<std::pair<double, std::size_t>> nearest;   // a heap, the furthest first
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!(counts[i] > 0) || std::isnan(rows_[i * d + column])) continue;
-    const double distance = std::max(0.0, squares[i]) / counts[i];
-    if (nearest.size() == most) {
-      if (!(distance < nearest.front().first)) continue;
-      std::ranges::pop_heap(nearest), nearest.pop_back();
-    }
-    nearest.emplace_back(distance, i), std::ranges::push_heap(nearest);
-  }
+double KNNImputer<T>::imputed(const std::vector<NearestDonors::Donor>& nearest, std::size_t column) const {
   if (nearest.empty()) return mean_[column];
   const bool has_same = std::ranges::any_of(nearest, [](const auto& one) { return one.first == 0; });
-  std::ranges::sort(nearest, {}, [](const auto& one) { return one.second; });   // sums in the order of the rows
   double sum = 0, total = 0;
   for (const auto& [distance, i] : nearest) {
     const double weight = params_.weights == "uniform" ? 1.0
                           : has_same                   ? (distance == 0 ? 1.0 : 0.0)
                                                        : 1 / std::sqrt(distance);
-    sum += weight * rows_[i * d + column], total += weight;
+    sum += weight * rows_[i * n_columns() + column], total += weight;
   }
   return sum / total;
 }
 
+// The rows that lack a value which the fitted rows have, and where these values go.
+template <class T>
+struct KNNImputer<T>::Receivers {
+  std::vector<T>& rows;
+  const std::vector<char>& lacks;
+  std::vector<std::size_t> places;   // of the rows
+
+  // Those from `first` on, as doubles; NaN where missing.
+  std::vector<double> values(std::size_t first, std::size_t count, std::size_t d) const {
+    std::vector<double> made(count * d, kNan);
+    for (std::size_t e = 0; e < made.size(); ++e) {
+      const std::size_t cell = places[first + e / d] * d + e % d;
+      if (!lacks[cell]) made[e] = static_cast<double>(rows[cell]);
+    }
+    return made;
+  }
+};
+
+template <class T>
+std::vector<std::size_t> KNNImputer<T>::missing_columns(const Receivers& receivers, std::size_t place) const {
+  std::vector<std::size_t> columns;
+  for (std::size_t j = 0; j < n_columns(); ++j)
+    if (receivers.lacks[place * n_columns() + j] && !std::isnan(mean_[j])) columns.push_back(j);
+  return columns;
+}
+
+template <class T>
+void KNNImputer<T>::put(NearestDonors& donors, Receivers& receivers, std::size_t place) const {
+  for (std::size_t c = 0; c < donors.columns().size(); ++c) {
+    const std::size_t j = donors.columns()[c];
+    receivers.rows[place * n_columns() + j] = static_cast<T>(imputed(donors.nearest(c), j));
+  }
+}
+
+// On host memory a thread multiplies a tile of rows with a tile of fitted ones and looks at these distances at once.
+// The tiles are those of one product of all, so that distances round alike: between equal ones rounding decides.
+template <class T>
+void KNNImputer<T>::impute_here(const Context& ctx, Receivers& receivers, std::size_t begin, std::size_t end,
+                                const Fitted& fitted) const {
+  const std::size_t d = n_columns(), n = rows_.size() / d, count = end - begin;
+  const std::vector<double> own = receivers.values(begin, count, d), asked = expanded(own, mean_, true);
+  const ColumnMasks masks(own, d);
+  std::vector<NearestDonors> donors(count, NearestDonors(rows_, d, static_cast<std::size_t>(params_.n_neighbors)));
+  for (std::size_t q = 0; q < count; ++q) donors[q].start(missing_columns(receivers, receivers.places[begin + q]));
+  std::vector<double> squares(count * 2 * kTileCols), counts(2 * kTileCols);
+  const auto rows_of = [&](const double* data, std::size_t rows) {
+    return MatrixView<const double>(data, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(3 * d));
+  };
+  for (std::size_t first = 0, width = 0; first < n; first += width) {   // the last tile and what is left of one
+    width = n - first < 2 * kTileCols ? n - first : kTileCols;
+    const MatrixView<double> products(squares.data(), static_cast<std::int64_t>(count),
+                                      static_cast<std::int64_t>(width));
+    ctx.ops<double>().linear->gemm(Transpose::kNo, Transpose::kYes, 1.0, rows_of(asked.data(), count),
+                                   rows_of(fitted.expanded.data() + first * 3 * d, width), 0.0, products);
+    for (std::size_t q = 0; q < count; ++q) {
+      fitted.masks.common(masks, q, first, width, counts.data());
+      donors[q].meet(first, squares.data() + q * width, counts.data(), width);
+    }
+  }
+  for (std::size_t q = 0; q < count; ++q) put(donors[q], receivers, receivers.places[begin + q]);
+}
+
+// Elsewhere, and of few rows, two products of many rows with all fitted ones.
+template <class T>
+void KNNImputer<T>::impute_there(const Context& ctx, Receivers& receivers, std::size_t first, std::size_t count,
+                                 const Matrix<double>& fitted) const {
+  const std::size_t d = n_columns(), n = rows_.size() / d;
+  const auto width = static_cast<std::int64_t>(d), n_fitted = static_cast<std::int64_t>(n),
+             n_queries = static_cast<std::int64_t>(count);
+  const Matrix<double> asked(ctx.memory(), n_queries, 3 * width,
+                             expanded(receivers.values(first, count, d), mean_, true));
+  Matrix<double> squares(ctx.memory(), n_queries, n_fitted), common(ctx.memory(), n_queries, n_fitted);
+  LinearOps<double>& linear = *ctx.ops<double>().linear;
+  linear.gemm(Transpose::kNo, Transpose::kYes, 1.0, asked.view(), fitted.view(), 0.0, squares.view());
+  linear.gemm(Transpose::kNo, Transpose::kYes, 1.0, {asked.data() + width, n_queries, width, 3 * width},
+              {fitted.data(), n_fitted, width, 3 * width}, 0.0, common.view());
+  const std::vector<double> sums = squares.to_host(), counts = common.to_host();
+  side_by_side((n_queries + kTogether - 1) / kTogether, [&](std::int64_t part) {
+    const auto begin = static_cast<std::size_t>(part * kTogether);
+    NearestDonors donors(rows_, d, static_cast<std::size_t>(params_.n_neighbors));
+    for (std::size_t q = begin; q < std::min(count, begin + kTogether); ++q) {
+      donors.start(missing_columns(receivers, receivers.places[first + q]));
+      donors.meet(0, sums.data() + q * n, counts.data() + q * n, n);
+      put(donors, receivers, receivers.places[first + q]);
+    }
+  });
+}
+
 template <class T>
 void KNNImputer<T>::impute(const Context& ctx, std::vector<T>& rows, const std::vector<char>& lacks) const {
-  const std::size_t d = n_columns(), n = rows_.size() / d;
-  std::vector<std::size_t> receivers;
+  const std::size_t d = n_columns();
+  Receivers receivers{rows, lacks, {}};
   for (std::size_t i = 0; i < rows.size() / d; ++i)
-    for (std::size_t j = 0; j < d; ++j)
-      if (lacks[i * d + j] && !std::isnan(mean_[j])) {
-        receivers.push_back(i);
-        break;
-      }
-  if (receivers.empty()) return;
-  const auto width = static_cast<std::int64_t>(d), n_fitted = static_cast<std::int64_t>(n);
-  const Matrix<double> fitted(ctx.memory(), n_fitted, 3 * width, expanded(rows_, mean_, false));
-  const auto step = static_cast<std::size_t>(std::clamp<std::int64_t>(kCells / n_fitted, 16, 4096));
-  for (std::size_t first = 0; first < receivers.size(); first += step) {
+    if (!missing_columns(receivers, i).empty()) receivers.places.push_back(i);
+  if (receivers.places.empty()) return;
+  const std::size_t n = receivers.places.size(), n_fitted = rows_.size() / d,
+                    step = std::clamp<std::size_t>(kCells / n_fitted, 16, 4096);
+  const Fitted host{expanded(rows_, mean_, false), ColumnMasks(rows_, d)};
+  const bool is_host = ctx.device.traits().uses_host_memory && n_fitted >= kTileCols && 3 * d <= kLongestSum;
+  std::vector<std::pair<std::size_t, std::size_t>> parts;   // of the rows, for the threads
+  std::optional<Matrix<double>> fitted;
+  for (std::size_t first = 0; first < n; first += step) {
     ctx.check_stop();
-    const std::size_t count = std::min(step, receivers.size() - first);
-    std::vector<double> queries(count * d, kNan);
-    for (std::size_t e = 0; e < queries.size(); ++e) {
-      const std::size_t cell = receivers[first + e / d] * d + e % d;
-      if (!lacks[cell]) queries[e] = static_cast<double>(rows[cell]);
+    const std::size_t end = std::min(n, first + step), tiles = (end - first + kTileRows - 1) / kTileRows;
+    if (is_host && tiles * ((n_fitted + kTileCols - 1) / kTileCols) >= kFewestTiles) {
+      for (std::size_t i = first; i < end; i += kTileRows) parts.emplace_back(i, std::min(end, i + kTileRows));
+      if (parts.size() < kPartsAtOnce && end < n) continue;
+    } else {
+      if (!fitted)
+        fitted.emplace(ctx.memory(), static_cast<std::int64_t>(n_fitted), 3 * static_cast<std::int64_t>(d),
+                       host.expanded);
+      impute_there(ctx, receivers, first, end - first, *fitted);
     }
-    const auto n_queries = static_cast<std::int64_t>(count);
-    const Matrix<double> asked(ctx.memory(), n_queries, 3 * width, expanded(queries, mean_, true));
-    Matrix<double> squares(ctx.memory(), n_queries, n_fitted), common(ctx.memory(), n_queries, n_fitted);
-    LinearOps<double>& linear = *ctx.ops<double>().linear;
-    linear.gemm(Transpose::kNo, Transpose::kYes, 1.0, asked.view(), fitted.view(), 0.0, squares.view());
-    linear.gemm(Transpose::kNo, Transpose::kYes, 1.0, {asked.data() + d, n_queries, width, 3 * width},
-                {fitted.data(), n_fitted, width, 3 * width}, 0.0, common.view());
-    const std::vector<double> sums = squares.to_host(), counts = common.to_host();
-    side_by_side((n_queries + kTogether - 1) / kTogether, [&](std::int64_t part) {
-      const auto begin = static_cast<std::size_t>(part * kTogether);
-      for (std::size_t q = begin; q < std::min(count, begin + kTogether); ++q)
-        for (std::size_t j = 0; j < d; ++j) {
-          const std::size_t cell = receivers[first + q] * d + j;
-          if (lacks[cell] && !std::isnan(mean_[j]))
-            rows[cell] = static_cast<T>(imputed(sums.data() + q * n, counts.data() + q * n, j));
-        }
+    side_by_side(std::ssize(parts), [&](std::int64_t part) {
+      const auto [begin, part_end] = parts[static_cast<std::size_t>(part)];
+      impute_here(ctx, receivers, begin, part_end, host);
     });
-    ctx.progress("rows", static_cast<std::int64_t>(first + count), static_cast<std::int64_t>(receivers.size()), "rows");
+    parts.clear();
+    ctx.progress("rows", static_cast<std::int64_t>(end), static_cast<std::int64_t>(n), "rows");
   }
 }
 
