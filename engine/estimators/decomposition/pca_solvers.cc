@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kBlockRows = 8192;
 constexpr std::int64_t kPartialEntries = std::int64_t{1} << 22;   // doubles of partial sums that ranks bring, 32 MiB
 constexpr std::int64_t kMostGroups = 64;                          // of blocks, with a partial sum each
+constexpr std::int64_t kRoundBytes = std::int64_t{8} << 20;       // of rows that ranks give each other at once
 
 template <class T>
 Samples<T> centred(const Samples<T>& X, const std::vector<double>& mean) {
@@ -45,6 +46,33 @@ void for_blocks_of(const Context& ctx, const Samples<T>& X, const std::vector<do
 template <class T>
 Ranks* ranks_of_blocks(const Context& ctx, const Samples<T>& X) {
   return X.n_rows() >= kLeastDealtRows && ctx.device.traits().uses_host_memory ? ranks_of_row_sums() : nullptr;
+}
+
+// Fills the matrix made of X on all ranks, each of which fills whole blocks of rows, since bits of a product may depend
+// on them. In rounds, so that what travels is small beside the matrix.
+template <class T, class Fill>
+void give_rows(const Context& ctx, Ranks& ranks, const Samples<T>& X, Matrix<T>& made, const Fill& fill) {
+  const std::int64_t n = X.n_rows(), cols = made.cols(), height = block_rows(ctx, kBlockRows, X.n_cols()),
+                     blocks = (n + height - 1) / height, row_bytes = cols * static_cast<std::int64_t>(sizeof(T)),
+                     rounds = std::clamp<std::int64_t>(n * row_bytes / kRoundBytes + 1, 1, blocks);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const auto rows_of = [&](int rank) {
+      const Part own = part_of_rank(rank, ranks.size(), blocks);
+      const std::int64_t first = own.begin + own.size() * round / rounds,
+                         last = own.begin + own.size() * (round + 1) / rounds;
+      return Part{std::min(n, first * height), std::min(n, last * height)};
+    };
+    const PartedBytes shares = ranks.share([&] {
+      const Part rows = rows_of(ranks.rank());
+      fill(rows);
+      ByteWriter out;
+      out.append(host_view(made.view()).row(rows.begin).data(), static_cast<std::size_t>(rows.size() * row_bytes));
+      return out.take();
+    });
+    for (int r = 0; r < ranks.size(); ++r)
+      if (r != ranks.rank())
+        ctx.memory().to_device(made.data() + rows_of(r).begin * cols, shares.part(r).data(), shares.part(r).size());
+  }
 }
 
 // The leading right singular vectors, and variances made of the singular values.
@@ -328,21 +356,8 @@ Samples<T> project(const Context& ctx, const Samples<T>& X, const std::vector<do
     });
   };
   if (count == 0) return samples_of(std::move(projected));
-  if (Ranks* const ranks = ranks_of_blocks(ctx, X)) {   // of whole blocks, since bits of a product may depend on them
-    const std::int64_t n = X.n_rows(), height = block_rows(ctx, kBlockRows, X.n_cols());
-    const PartedBytes shares = ranks->share([&] {
-      const Part blocks = own_part(ranks, (n + height - 1) / height),
-                 rows{std::min(n, blocks.begin * height), std::min(n, blocks.end * height)};
-      fill(rows);
-      ByteWriter out;
-      out.append(host_view(projected.view()).row(0).data() + rows.begin * count,
-                 static_cast<std::size_t>(rows.size() * count) * sizeof(T));
-      return out.take();
-    });
-    ctx.memory().to_device(projected.data(), shares.bytes.data(), shares.bytes.size());
-  } else {
-    fill({0, X.n_rows()});
-  }
+  if (Ranks* const ranks = ranks_of_blocks(ctx, X)) give_rows(ctx, *ranks, X, projected, fill);
+  else fill({0, X.n_rows()});
   return samples_of(std::move(projected));
 }
 
