@@ -87,11 +87,17 @@ TEST_P(DealtRows, OfFewRowsAreSummedByEveryRank) {
     EXPECT_EQ(bits(sums), bits(alone));
 }
 
-// Narrow and wide tables meet differently; ranks beyond the number of tables have none.
+// Narrow and wide tables meet differently; ranks beyond the number of tables have none. Some entries are 0 on every
+// rank or on some, and some are less than the least normal number.
 TEST_P(DealtRows, AddTablesOfAnyWidthAndNumber) {
-  for (const std::int64_t entries : {1, 300, 5000})
+  for (const std::int64_t entries : {1, 300, 20'000})
     for (const std::int64_t n : {0, 1, 2, 5, 130}) {
       std::vector<double> tables = waves(n * entries), alone(static_cast<std::size_t>(entries));
+      for (std::size_t i = 0; i < tables.size() && entries > 1; ++i) {
+        const std::int64_t table = static_cast<std::int64_t>(i) / entries, e = static_cast<std::int64_t>(i) % entries;
+        if (e % 3 == 2 || (e % 7 == 3 && table > 0)) tables[i] = 0;
+        else if (e % 5 == 4) tables[i] *= std::numeric_limits<double>::denorm_min() * 0x1p20;
+      }
       if (n == 130) tables[static_cast<std::size_t>(3 * entries)] = std::numeric_limits<double>::infinity();
       if (n == 130 && entries > 1) tables[static_cast<std::size_t>(70 * entries + 1)] = kNaN;
       add_tables(tables.data(), n, entries, alone.data());

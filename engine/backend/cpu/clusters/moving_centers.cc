@@ -139,7 +139,8 @@ class BoundedCenters final : public MovingCenters<T> {
     return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
   }
 
-  // The labels that settle_own() changes on each rank, in its own rows, come to all; how many there are.
+  // The labels that settle_own() changes on each rank, in its own rows, come to all; how many there are. Where most
+  // change, as in the first call, a rank brings all of its labels without their rows.
   template <class Settle>
   std::int64_t exchange_labels(Part own, const Settle& settle_own) {
     const PartedBytes shares = ranks_->share([&] {
@@ -150,15 +151,20 @@ class BoundedCenters final : public MovingCenters<T> {
         if (before[static_cast<std::size_t>(i - own.begin)] != raw(labels_)[i])
           rows.push_back(static_cast<std::int32_t>(i)), labels.push_back(raw(labels_)[i]);
       ByteWriter out;
+      out.number(own.begin), out.number(std::ssize(rows));
+      if (2 * std::ssize(rows) > own.size())
+        rows.clear(), labels.assign(raw(labels_) + own.begin, raw(labels_) + own.end);
       out.numbers(rows), out.numbers(labels);
       return out.take();
     });
     std::int64_t changed = 0;
     for (int r = 0; r < shares.size(); ++r) {
       ByteReader in(shares.part(r));
+      const auto begin = in.number<std::int64_t>();
+      changed += in.number<std::int64_t>();
       const auto rows = in.numbers<std::int32_t>(), labels = in.numbers<std::int32_t>();
+      if (rows.empty()) std::ranges::copy(labels, raw(labels_) + begin);
       for (std::size_t e = 0; e < rows.size(); ++e) raw(labels_)[rows[e]] = labels[e];
-      changed += static_cast<std::int64_t>(rows.size());
     }
     return changed;
   }
