@@ -30,7 +30,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 [[noreturn]] void become_launcher(const ClusterOptions& options, const std::filesystem::path& worker, bool as_json) {
-  std::vector<std::string> checked{worker.string(), "--cluster-check"};
+  std::vector<std::string> checked{worker.string(), "--cluster-check", "--device", options.device};
   if (as_json) checked.emplace_back("--json");
   std::vector<std::string> arguments = launch_arguments(options, checked), variables = launcher_environment();
   variables.emplace_back("KEDGE_CHANNEL_TOKEN=none");   // the launcher passes it on; nothing is connected to
@@ -49,6 +49,7 @@ int check(const Config& config, bool as_json) {
                 "cluster-ranks");
   const ClusterOptions options{.ranks = config.cluster_ranks,
                                .launcher = config.cluster_launcher,
+                               .device = config.cluster_device,
                                .hosts = config.cluster_hosts,
                                .key = config.cluster_key,
                                .command = config.cluster_command};

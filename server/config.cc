@@ -169,6 +169,11 @@ constexpr std::array kSettings{
             "what starts them: mpirun (of Open MPI), srun, or command for cluster-command (default mpirun)",
             [](Config& c, const Values& v) { set_cluster_launcher(c, v[0]); }},
     Setting{
+        "cluster-device", Kind::kValue,
+        "what they compute on: cpu, cuda (a GPU of its own for each), or auto for cuda where that is possible, else "
+        "cpu (default cpu)",
+        [](Config& c, const Values& v) { set_cluster_device(c, v[0]); }},
+    Setting{
         "cluster-hosts", Kind::kList,
         "with mpirun: HOST or HOST:RANKS, such as n1:4,n2:4; this machine must be the first (default: this machine alone)",
         [](Config& c, const Values& v) { c.cluster_hosts = v; }},

@@ -36,7 +36,7 @@ struct Config {
   std::filesystem::path worker;      // empty: kedge-worker in the folder of kedged
   std::vector<std::string> devices;  // empty: every one that is there
   int cluster_ranks = 0;             // of the device "cluster"; 0: there is none
-  std::string cluster_launcher = "mpirun", cluster_command;
+  std::string cluster_launcher = "mpirun", cluster_device = "cpu", cluster_command;
   std::vector<std::string> cluster_hosts;
   std::filesystem::path cluster_key;   // of the hosts' agents; empty: mpirun uses ssh
   std::int64_t threads = 0;          // of a worker's computation; 0: all cores

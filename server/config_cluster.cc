@@ -49,6 +49,11 @@ void set_cluster_launcher(Config& config, const std::string& text) {
   config.cluster_launcher = text;
 }
 
+void set_cluster_device(Config& config, const std::string& text) {
+  if (text != "cpu" && text != "cuda" && text != "auto") refuse(text, "must be cpu, cuda or auto");
+  config.cluster_device = text;
+}
+
 void set_cluster_command(Config& config, const std::string& text) {
   if ((" " + text + " ").find(" {worker} ") == std::string::npos)
     refuse(text, "must have {worker} where the worker's command line belongs");

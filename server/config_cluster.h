@@ -9,6 +9,7 @@ namespace kedge::server {
 
 // Each takes the text of one setting. Errors: kInvalidValue, "is 'TEXT', must be ...".
 void set_cluster_launcher(Config& config, const std::string& text);
+void set_cluster_device(Config& config, const std::string& text);
 void set_cluster_command(Config& config, const std::string& text);
 void set_cluster_key(Config& config, const std::string& text);
 

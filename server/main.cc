@@ -104,6 +104,7 @@ JobServiceOptions job_options(const Config& config, observe::Metrics& metrics) {
   options.devices = config.devices;
   options.cluster = {.ranks = config.cluster_ranks,
                      .launcher = config.cluster_launcher,
+                     .device = config.cluster_device,
                      .hosts = config.cluster_hosts,
                      .key = config.cluster_key,
                      .command = config.cluster_command};

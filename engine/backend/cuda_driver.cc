@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -44,7 +45,29 @@ std::vector<int> capabilities_of(void* library) {
   return found;
 }
 
+// Of a part of a device its own, which drivers say since CUDA 11.4.
+bool uuid_of(void* library, int index, std::array<unsigned char, 16>& uuid) {
+  int device = 0;
+  void* const to = uuid.data();
+  return call(library, "cuDeviceGet", &device, index) &&
+         (call(library, "cuDeviceGetUuid_v2", to, device) || call(library, "cuDeviceGetUuid", to, device));
+}
+
 }   // namespace
+
+std::vector<std::string> cuda_uuids(const char* library) {
+  void* const opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);   // never unloaded, as below
+  int count = 0;
+  if (!opened || !call(opened, "cuInit", 0u) || !call(opened, "cuDeviceGetCount", &count)) return {};
+  std::vector<std::string> found;
+  for (int i = 0; i < count; ++i) {
+    std::array<unsigned char, 16> uuid{};
+    if (!uuid_of(opened, i, uuid)) return {};
+    std::string& text = found.emplace_back();
+    for (const unsigned char byte : uuid) text += fmt::format("{:02x}", byte);
+  }
+  return found;
+}
 
 CudaDriver find_cuda_driver(const char* library, const std::filesystem::path& module) {
   CudaDriver driver{.release = release_of(module)};

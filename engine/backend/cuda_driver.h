@@ -19,4 +19,8 @@ struct CudaDriver {
 CudaDriver find_cuda_driver(const char* library = "libcuda.so.1",
                             const std::filesystem::path& module = "/proc/driver/nvidia/version");
 
+// What distinguishes its devices from all others, in their order, as 32 hexadecimal digits; of a part of a device (MIG)
+// that of the part. Empty where the driver does not say it. Never throws.
+std::vector<std::string> cuda_uuids(const char* library = "libcuda.so.1");
+
 }   // namespace kedge::engine

@@ -9,10 +9,12 @@
 
 namespace kedge::engine {
 
-bool fit_is_dealt(const std::vector<schema::Step>& pipeline) {
-  return std::ranges::any_of(pipeline, [](const schema::Step& step) {
+bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& device) {
+  const bool sums_are_dealt = device.traits().uses_host_memory;
+  return std::ranges::any_of(pipeline, [sums_are_dealt](const schema::Step& step) {
     const CatalogueEntry* const entry = find_estimator(step.estimator);
-    return entry && entry->dealt != DealtFit::kNothing;
+    if (!entry) return false;
+    return entry->dealt == DealtFit::kTrees || (sums_are_dealt && entry->dealt != DealtFit::kNothing);
   });
 }
 
@@ -39,16 +41,17 @@ bool reads_own_rows(const schema::JobSpec& spec) {
   return false;
 }
 
-bool job_is_dealt(const schema::JobSpec& spec) {
+bool job_is_dealt(const schema::JobSpec& spec, const Device& device) {
+  const bool scores_are_dealt = device.traits().uses_host_memory;
   const auto is_dealt = [&]<class Task>(const Task&) {
     constexpr bool deals_fits =
         std::is_same_v<Task, schema::CrossValidate> || std::is_same_v<Task, schema::GridSearch> ||
         std::is_same_v<Task, schema::RandomizedSearch> || std::is_same_v<Task, schema::HalvingGridSearch> ||
         std::is_same_v<Task, schema::LearningCurve> || std::is_same_v<Task, schema::ValidationCurve> ||
         std::is_same_v<Task, schema::PermutationTestScore>;
-    constexpr bool predicts = std::is_same_v<Task, schema::FitScore> || std::is_same_v<Task, schema::Predict> ||
-                              std::is_same_v<Task, schema::Transform>;
-    return deals_fits || predicts || fit_is_dealt(spec.pipeline);
+    constexpr bool asks = std::is_same_v<Task, schema::Predict> || std::is_same_v<Task, schema::Transform>;
+    const bool scores = std::is_same_v<Task, schema::FitScore> && scores_are_dealt;
+    return deals_fits || asks || scores || fit_is_dealt(spec.pipeline, device);
   };
   return std::visit(is_dealt, spec.task);
 }

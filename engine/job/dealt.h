@@ -3,20 +3,21 @@
 
 #include <vector>
 
+#include "engine/backend/backend.h"
 #include "schemas/job.h"
 
 namespace kedge::engine {
 
-// Whether ranks share the fit of a pipeline: one of its steps is a forest, or an estimator whose sums over rows are
-// dealt.
-bool fit_is_dealt(const std::vector<schema::Step>& pipeline);
+// Whether ranks with such a device share the fit of a pipeline: one of its steps is a forest, or, on processors, an
+// estimator whose sums over rows are dealt. The operations of a GPU know of no ranks.
+bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& device);
 
 // Whether a rank reads few rows of the table but its own: in the fit on all rows of steps of DealtFit::kOwnRows, of
 // which those before the last leave the table where it lies, up to one that gives its rows to all (RowsLeft).
 bool reads_own_rows(const schema::JobSpec& spec);
 
-// Whether ranks share the job: a search or a cross-validation, one that predicts, or such a fit. Any other is the first
-// rank's alone.
-bool job_is_dealt(const schema::JobSpec& spec);
+// Whether ranks with such a device share the job: a search, a cross-validation or a curve, one that asks a stored
+// model, on processors one that scores, or such a fit. Any other is the first rank's alone.
+bool job_is_dealt(const schema::JobSpec& spec, const Device& device);
 
 }   // namespace kedge::engine

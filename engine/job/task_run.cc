@@ -1,11 +1,12 @@
 // Runs a task: splits the rows, fits a chain of estimators on one part, scores it on the other.
 #include "engine/job/task_run.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
 
-#include "engine/comm/dealt_blocks.h"
 #include "engine/comm/ranks.h"
 #include "engine/job/curves.h"
 #include "engine/job/dealt.h"
@@ -16,6 +17,7 @@
 #include "engine/job/refuse.h"
 #include "engine/job/split_check.h"
 #include "engine/job/task_parts.h"
+#include "engine/model_selection/chain_predictions.h"
 #include "engine/model_selection/search.h"
 #include "engine/model_selection/stopwatch.h"
 
@@ -65,13 +67,15 @@ bool is_first_rank() {
   return !ranks || ranks->is_first();
 }
 
-// Fits with all ranks where they share the fit. Else on the first alone, or on each alone where all of them need the
-// fitted chain.
+// Fits with all ranks where they share the fit. Else on the first alone, which says so, or on each alone where all of
+// them need the fitted chain.
 template <class T>
 void fit_chain(const Context& ctx, const std::vector<schema::Step>& steps, Chain<T>& chain, const Samples<T>& X,
                const Target& y, bool all_need_it = false) {
-  if (fit_is_dealt(steps)) return chain.fit(ctx, X, y);
+  if (fit_is_dealt(steps, ctx.device)) return chain.fit(ctx, X, y);
   if (!is_first_rank() && !all_need_it) return;
+  if (const Ranks* const ranks = ranks_of_job(); ranks && !all_need_it && ctx.emit)
+    ctx.emit(schema::LogEvent{"info", fmt::format("the first of {} ranks makes this fit alone", ranks->size())});
   const RanksScope alone(nullptr);
   chain.fit(ctx, X, y);
 }
@@ -106,7 +110,7 @@ void run(const Context& ctx, const schema::Fit&, const TaskInput<T>& input, cons
 template <class T>
 void run(const Context& ctx, const schema::FitScore& task, const TaskInput<T>& input, const TaskData<T>& data, schema::Result& result) {
   const Split split = make_split(ctx, task, data.n_rows(), input.target);
-  const bool all_predict = std::ssize(split.test) >= kLeastDealtRows;
+  const bool all_predict = deals_predictions(ctx, std::ssize(split.test));
   Chain<T> chain(input.job.spec.pipeline);
   fit_chain(ctx, input.job.spec.pipeline, chain, data.rows(ctx, split.train), data.targets(split.train), all_predict);
   if (!all_predict && !is_first_rank()) return;

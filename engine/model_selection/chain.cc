@@ -92,6 +92,11 @@ struct FittedStep {
   FittedRows<T> made;
 };
 
+// Ranks with a GPU make every fit whole: its operations know of no ranks.
+bool divides(const Context& ctx, bool sums_are_dealt) {
+  return sums_are_dealt && ctx.device.traits().uses_host_memory;
+}
+
 // Names of a step that is fitted on a content, and of a content that such a step transforms.
 std::string fitted_name(WorkCache& work, const std::string& content, const std::string& step) { return work.name(content + " | " + step); }
 std::string made_name(WorkCache& work, const std::string& fitted, const std::string& content) { return work.name(fitted + " of " + content); }
@@ -150,7 +155,7 @@ Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std:
 template <class T>
 void Chain<T>::fit_one(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
   timed(ctx, step, &ChainTimings::fit, [&] {
-    const RowSumsScope sums(steps_[step].sums_are_dealt);
+    const RowSumsScope sums(divides(ctx, steps_[step].sums_are_dealt));
     return steps_[step].estimator->fit(ctx, X, y), 0;
   });
 }
@@ -161,7 +166,7 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitT
     Estimator<T>& estimator = *steps_[step].estimator;
     if (own_fit_transform(estimator) || resampler_of(estimator)) {
       FittedRows<T> made = timed(ctx, step, &ChainTimings::fit, [&] {
-        const RowSumsScope sums(steps_[step].sums_are_dealt);
+        const RowSumsScope sums(divides(ctx, steps_[step].sums_are_dealt));
         return fitted_rows(ctx, estimator, X, y);
       });
       if (ctx.work && !X.content.empty())
@@ -212,7 +217,7 @@ bool has_bins(const Context& ctx, const Table<T>& table) {
 // Ranks divide the look through the table as they do the fit.
 template <class T>
 void Chain<T>::look_at_magnitudes(const Context& ctx, const Samples<T>& X, const FitTarget& y, std::size_t step) const {
-  const RowSumsScope sums(steps_[step].sums_are_dealt);
+  const RowSumsScope sums(divides(ctx, steps_[step].sums_are_dealt));
   require_magnitudes(ctx, steps_[step].name, *steps_[step].estimator, X, y.weighted());
 }
 

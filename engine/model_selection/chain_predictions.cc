@@ -102,12 +102,16 @@ Samples<T> rows_of(const Context& ctx, const Samples<T>& X, const std::vector<st
 
 }   // namespace
 
+bool deals_predictions(const Context& ctx, std::int64_t n_rows) {
+  return n_rows >= kLeastDealtRows && ctx.device.traits().uses_host_memory;
+}
+
 template <class T>
 Predicted predicted_rows(const Context& ctx, const Estimator<T>& last, const Samples<T>& X,
                          const std::vector<const Scorer*>& scorers) {
   const bool is_shared = ctx.work && !X.content.empty();
   const std::int64_t n = X.n_rows();
-  if (n < kLeastDealtRows || is_shared || !ctx.device.traits().uses_host_memory) return predict(ctx, last, X, scorers);
+  if (is_shared || !deals_predictions(ctx, n)) return predict(ctx, last, X, scorers);
   const std::int64_t size = block_rows(n), n_blocks = (n + size - 1) / size;
   const std::vector<std::int32_t> rows = X.rows ? X.rows->to_host() : std::vector<std::int32_t>();
   const auto predict_blocks = [&](const Context& own_ctx, Part blocks) {

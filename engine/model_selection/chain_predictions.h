@@ -18,6 +18,10 @@ struct Predicted {
   std::vector<std::vector<double>> outputs, output_proba;
 };
 
+// Whether so many rows are predicted in blocks. Not on a GPU, where the bits of one call may be others than those of
+// two.
+bool deals_predictions(const Context& ctx, std::int64_t n_rows);
+
 // On the host kLeastDealtRows rows and more are predicted in blocks (dealt_blocks.h), of which each rank of
 // the job has its part: the blocks, and so the bits, do not depend on the number of ranks. The first rank gets all of
 // it, the others nothing. Rows that a search shares by their content are predicted at once. Errors: those of the step,

@@ -23,6 +23,7 @@
 #include "engine/core/process_memory.h"
 #include "engine/worker/cluster_report.h"
 #include "engine/worker/group_deadline.h"
+#include "engine/worker/rank_device.h"
 #include "engine/worker/rank_identity.h"
 #include "engine/worker/rank_lines.h"
 #include "schemas/codec.h"
@@ -195,7 +196,20 @@ RankLines* open_lines(MpiComm& comm, const RankIdentity& own, ClusterReport& rep
   }
 }
 
-int checked(const std::filesystem::path& plugin, bool in_json) {
+// Collective: opens the devices that jobs would have, says which they are, and gives them back.
+void try_devices(MpiComm& comm, const std::string& wish, ClusterReport& report) {
+  std::vector<RankIdentity> ranks;
+  for (const CheckedRank& rank : report.ranks) ranks.push_back(rank.identity);
+  try {
+    const std::vector<std::string> devices = devices_of_ranks(ranks, wish);
+    open_own_device(comm, ranks, devices);
+    for (std::size_t r = 0; r < devices.size(); ++r) report.ranks[r].device = devices[r];
+  } catch (const schema::Error& error) {
+    report.problems.push_back(error.message);
+  }
+}
+
+int checked(const std::filesystem::path& plugin, const std::string& device, bool in_json) {
   std::optional<GroupDeadline> deadline(std::in_place, kStartLimit, "the ranks did not all come together");
   const std::unique_ptr<MpiComm> comm = open_mpi(plugin);
   const RankIdentity own = identity_of_this_rank(comm->library());
@@ -204,6 +218,7 @@ int checked(const std::filesystem::path& plugin, bool in_json) {
   deadline.reset();
   deadline.emplace(kLimit + comm->size() * kLimitForRank, "the measurements did not end");
   compare_ranks(report);
+  try_devices(*comm, device, report);
   RankLines* const lines = open_lines(*comm, own, report);
   measure_lines(*comm, report.ranks);
   report.reduces = measure_reduces(*comm, "MPI", report.problems);
@@ -220,9 +235,9 @@ int checked(const std::filesystem::path& plugin, bool in_json) {
 
 }   // namespace
 
-void check_cluster(const std::filesystem::path& plugin, bool as_json) {
+void check_cluster(const std::filesystem::path& plugin, const std::string& device, bool as_json) {
   try {
-    std::_Exit(checked(plugin, as_json));   // the lines have a thread
+    std::_Exit(checked(plugin, device, as_json));   // the lines have a thread
   } catch (const std::exception& error) {
     leave_group(error.what());
   }

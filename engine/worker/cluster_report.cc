@@ -53,6 +53,7 @@ Value json_of(const CheckedRank& rank, std::int64_t number) {
                {"processors", rank.processors},
                {"freeMemoryBytes", rank.free_memory},
                {"devices", std::move(devices)}};
+  if (!rank.device.empty()) out.emplace_back("device", rank.device);
   if (rank.line) {
     out.emplace_back("latencySeconds", rank.line->latency_s);
     out.emplace_back("bytesPerSecond", rank.line->bytes_per_s);
@@ -152,14 +153,16 @@ std::string as_json(const ClusterReport& report) {
 
 std::string as_text(const ClusterReport& report) {
   std::set<std::string> hosts;
-  std::vector<Row> rows{{"RANK", "HOST", "VERSION", "PROCESSORS", "FREE MEMORY", "LATENCY", "BANDWIDTH", "DEVICES"}};
+  std::vector<Row> rows{
+      {"RANK", "HOST", "VERSION", "PROCESSORS", "FREE MEMORY", "LATENCY", "BANDWIDTH", "RUNS ON", "DEVICES"}};
   for (const CheckedRank& rank : report.ranks) {
     hosts.insert(rank.identity.host);
     rows.push_back({std::to_string(rows.size() - 1), rank.identity.host, rank.identity.version,
                     std::to_string(rank.processors),
                     fmt::format("{:.1f} GiB", static_cast<double>(rank.free_memory) / kGib),
                     rank.line ? time_text(rank.line->latency_s) : "-",
-                    rank.line ? fmt::format("{:.2f} GB/s", rank.line->bytes_per_s / 1e9) : "-", device_names(rank)});
+                    rank.line ? fmt::format("{:.2f} GB/s", rank.line->bytes_per_s / 1e9) : "-",
+                    rank.device.empty() ? "-" : rank.device, device_names(rank)});
   }
   std::vector<Row> reduces{{"ALL-REDUCE OF", "BYTES", "MEASURED", "OVER THE SLOWEST LINE"}};
   for (const ReduceTime& reduce : report.reduces)

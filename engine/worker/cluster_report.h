@@ -21,6 +21,7 @@ struct LineSpeed {
 struct CheckedRank {
   RankIdentity identity;
   std::vector<schema::DeviceEntry> devices;
+  std::string device = {};              // on which it would run jobs; empty: there is a problem
   std::int64_t processors = 0;          // that it may use
   std::int64_t free_memory = 0;         // bytes
   std::optional<LineSpeed> line = {};   // rank 0 has none

@@ -13,11 +13,11 @@
 #include <cstring>
 #include <system_error>
 
-#include "engine/backend/loader.h"
 #include "engine/comm/ranks.h"
 #include "engine/core/process_memory.h"
 #include "engine/job/dealt.h"
 #include "engine/worker/group_deadline.h"
+#include "engine/worker/rank_device.h"
 #include "engine/worker/serve.h"
 #include "schemas/codec.h"
 
@@ -58,7 +58,7 @@ std::vector<std::string*> files_of(schema::RunCommand& command) {
 
 }   // namespace
 
-RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds deadline) {
+RankGroup::RankGroup(const std::filesystem::path& plugin, std::string_view device, std::chrono::seconds deadline) {
   const GroupDeadline watch(deadline, "the ranks did not all come together");
   comm_ = open_mpi(plugin);
   const RankIdentity own = identity_of_this_rank(comm_->library());
@@ -66,6 +66,9 @@ RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds d
   if (const auto why = difference(ranks)) throw Error(ErrorCode::kDeviceUnavailable, *why);
   divide_cores(ranks, own);
   host_ = own.host;
+  const std::vector<std::string> devices = devices_of_ranks(ranks, device);
+  device_id_ = devices[static_cast<std::size_t>(rank())];
+  device_ = open_own_device(*comm_, ranks, devices);
   files_.emplace(*comm_, std::move(ranks));
   lines_ = new RankLines(*comm_, own.place, kSilence);
 }
@@ -73,7 +76,7 @@ RankGroup::RankGroup(const std::filesystem::path& plugin, std::chrono::seconds d
 bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
                     const Runner::Report& report) {
   if (size() == 1) return runner.run(command, std::move(stop), report);
-  return job_is_dealt(command.spec) ? run_with_all(runner, command, std::move(stop), report)
+  return job_is_dealt(command.spec, device()) ? run_with_all(runner, command, std::move(stop), report)
                                     : run_alone(runner, command, std::move(stop), report);
 }
 
@@ -88,10 +91,10 @@ void RankGroup::name_disk(const schema::RunCommand& command, Error& error) const
 
 bool RankGroup::run_alone(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
                           const Runner::Report& report) {
-  const std::string line = fmt::format(
-      "this job runs on one of {} ranks: searches, cross-validations, predictions, forests and sums over rows are dealt, "
-      "other fits are not",
-      size());
+  const std::string line = fmt::format("this job runs on one of {} ranks: {} are dealt, other fits are not", size(),
+                                       device().traits().uses_host_memory
+                                           ? "searches, cross-validations, predictions, forests and sums over rows"
+                                           : "on GPUs searches, cross-validations, predictions and forests");
   report({schema::EventReport{command.leaseToken, schema::LogEvent{"warning", line}}});
   return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {
     if (auto* done = std::get_if<schema::DoneReport>(&said.body))
@@ -99,6 +102,13 @@ bool RankGroup::run_alone(Runner& runner, const schema::RunCommand& command, std
     if (auto* failed = std::get_if<schema::FailedReport>(&said.body)) name_disk(command, failed->error);
     report(std::move(said));
   });
+}
+
+// An illegal access leaves a GPU's rank of no use; the job's error may be another's.
+bool RankGroup::all_are_well(bool is_well) {
+  std::int64_t all = is_well;
+  comm_->all_reduce(std::span(&all, 1), IntegerOp::kMin);
+  return all != 0;
 }
 
 bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
@@ -134,6 +144,7 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
       last = std::move(said);
     });
     error = ranks.end(error);
+    is_well = all_are_well(is_well);
   }
   report(error ? schema::WorkerReport{schema::FailedReport{command.leaseToken, *error}} : std::move(*last));
   return is_well;
@@ -152,17 +163,19 @@ void RankGroup::help(Runner& runner) {
   }
   Ranks ranks(*comm_);
   std::optional<Error> error;
+  bool is_well = true;
   {
     const RanksScope scope(&ranks);
-    runner.run(command, stop, [&](const schema::WorkerReport& said) {
+    is_well = runner.run(command, stop, [&](const schema::WorkerReport& said) {
       if (const auto* failed = std::get_if<schema::FailedReport>(&said.body)) error = failed->error;
     });
   }
   ranks.end(error);
+  all_are_well(is_well);   // the first rank ends where one is not
 }
 
 int serve_rank(const std::string& socket, const std::string& token, const std::filesystem::path& plugin,
-               WorkerLog log) {
+               std::string_view device, WorkerLog log) {
   constexpr std::chrono::seconds kDeadline{30};
   const char* rank = nullptr;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
@@ -172,15 +185,14 @@ int serve_rank(const std::string& socket, const std::string& token, const std::f
   std::optional<WorkerChannel> channel;
   try {
     if (is_first) channel.emplace(connect_socket(socket, token));
-    RankGroup& group = *new RankGroup(plugin, kDeadline);
-    if (group.is_first()) return serve("cpu", *channel, 0, log, &group);
-    const std::unique_ptr<Device> device = open_device("cpu");
-    Runner runner(*device);
+    RankGroup& group = *new RankGroup(plugin, device, kDeadline);
+    if (group.is_first()) serve_group(group, *channel, log);
+    Runner runner(group.device());
     confine_rank();
     while (true) {
-      renew_memory_bound();
+      if (group.device().info().kind == DeviceKind::kCpu) renew_memory_bound();
       group.help(runner);
-      give_back_freed_memory();
+      give_back_memory(group.device());
     }
   } catch (const Error& error) {
     fmt::print(stderr, "kedge-worker: {}\n", error.message);

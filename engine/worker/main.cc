@@ -13,6 +13,7 @@
 #include "engine/worker/confine.h"
 #include "engine/worker/failpoint.h"
 #include "engine/worker/group.h"
+#include "engine/worker/rank_device.h"
 #include "engine/worker/serve.h"
 #include "schemas/codec.h"
 
@@ -44,14 +45,15 @@ void warn_unless_confined(const std::string& why) {
 
 // The launcher starts it, so that no kedged's thread is its parent: its lines to the others say when it is to end
 // (rank_lines.h).
-int run_rank(std::string socket, const std::filesystem::path& mpi, engine::WorkerLog log) {
+int run_rank(std::string socket, const std::filesystem::path& mpi, const std::string& device, engine::WorkerLog log) {
   constexpr std::string_view kUnix = "unix:";
   const char* const token = std::getenv("KEDGE_CHANNEL_TOKEN");
   if (!socket.starts_with(kUnix) || !token)
     throw schema::Error(schema::ErrorCode::kInvalidValue, "--channel needs unix:PATH, and KEDGE_CHANNEL_TOKEN");
   engine::keep_freed_memory();
   ::signal(SIGINT, SIG_IGN);
-  return engine::serve_rank(socket.substr(kUnix.size()), token, mpi.empty() ? engine::usual_mpi_plugin() : mpi, log);
+  return engine::serve_rank(socket.substr(kUnix.size()), token, mpi.empty() ? engine::usual_mpi_plugin() : mpi, device,
+                            log);
 }
 
 }  // namespace
@@ -66,7 +68,9 @@ int main(int argc, char** argv) {
   std::string files, socket, mpi;
   app.add_flag("--list-devices", list, "List the devices of this machine and say why others are missing");
   app.add_flag("--json", as_json, "With --list-devices and --cluster-check: as JSON");
-  app.add_option("--device", device, "Device to own: cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--device", device,
+                 "Device to own: cpu, cuda or cuda:N; as a rank: cpu, cuda (a GPU for each) or auto")
+      ->capture_default_str();
   app.add_option("--fd", fd, "Descriptor of the socket that leads to kedged")->capture_default_str();
   app.add_option("--memory-limit", memory_limit, "Bytes that a job may have, on a worker without a GPU; 0: no bound")->capture_default_str();
   app.add_option(
@@ -88,9 +92,10 @@ int main(int argc, char** argv) {
       print_devices(as_json);
       return EXIT_SUCCESS;
     }
+    if (check_cluster || !socket.empty()) engine::check_device_wish(device);
     if (check_cluster)
-      engine::check_cluster(mpi.empty() ? engine::usual_mpi_plugin() : std::filesystem::path(mpi), as_json);
-    if (!socket.empty()) return run_rank(socket, mpi, engine::worker_log(log));
+      engine::check_cluster(mpi.empty() ? engine::usual_mpi_plugin() : std::filesystem::path(mpi), device, as_json);
+    if (!socket.empty()) return run_rank(socket, mpi, device, engine::worker_log(log));
     engine::leave_network();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     engine::limit_resources();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <system_error>
 
+#include "engine/backend/cuda_driver.h"
 #include "engine/backend/loader.h"
 #include "engine/comm/bytes.h"
 #include "engine/version.h"
@@ -38,13 +39,36 @@ std::string host_name() {
 void write(const RankIdentity& of, ByteWriter& out) {
   for (const std::string* text : {&of.version, &of.processor, &of.kernels, &of.mpi, &of.host, &of.place})
     out.text(*text);
+  out.number<std::uint64_t>(of.gpus.size());
+  for (const RankGpu& gpu : of.gpus)
+    for (const std::string* text : {&gpu.id, &gpu.name, &gpu.driver, &gpu.uuid}) out.text(*text);
+  out.text(of.no_gpu);
 }
 
 RankIdentity read_identity(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   RankIdentity of;
   for (std::string* text : {&of.version, &of.processor, &of.kernels, &of.mpi, &of.host, &of.place}) *text = in.text();
+  of.gpus.resize(in.number<std::uint64_t>());
+  for (RankGpu& gpu : of.gpus)
+    for (std::string* text : {&gpu.id, &gpu.name, &gpu.driver, &gpu.uuid}) *text = in.text();
+  of.no_gpu = in.text();
   return of;
+}
+
+// "cuda:1" has the number 1 of the driver's list.
+std::string uuid_of(const std::vector<std::string>& uuids, const std::string& id) {
+  const std::size_t number = std::stoul(id.substr(id.find(':') + 1));
+  return number < uuids.size() ? uuids[number] : std::string();
+}
+
+void add_gpus(const schema::DeviceList& list, RankIdentity& to) {
+  const std::vector<std::string> uuids = cuda_uuids();
+  for (const schema::DeviceEntry& entry : list.devices) {
+    if (!entry.id.starts_with("cuda")) continue;
+    if (entry.missing.empty()) to.gpus.push_back({entry.id, entry.name, entry.driver, uuid_of(uuids, entry.id)});
+    else to.no_gpu += fmt::format("{}{}: {}", to.no_gpu.empty() ? "" : "; ", entry.id, entry.missing);
+  }
 }
 
 }   // namespace
@@ -61,12 +85,23 @@ std::vector<RankIdentity> gather_identities(Comm& comm, const RankIdentity& own)
 RankIdentity identity_of_this_rank(std::string mpi) {
   const char* const core = std::getenv("OPENBLAS_CORETYPE");
   const std::string flags = line_of("/proc/cpuinfo", "flags") + line_of("/proc/cpuinfo", "Features");
-  return {.version = kVersion,
-          .processor = list_devices().devices.front().name,
-          .kernels = fmt::format("{:016x}{}{}", std::hash<std::string>()(flags), core ? " " : "", core ? core : ""),
-          .mpi = std::move(mpi),
-          .host = host_name(),
-          .place = line_of("/proc/sys/kernel/random/boot_id", "") + " " + link_of("/proc/self/ns/net")};
+  const schema::DeviceList devices = list_devices();
+  RankIdentity of{
+      .version = kVersion,
+      .processor = devices.devices.front().name,
+      .kernels = fmt::format("{:016x}{}{}", std::hash<std::string>()(flags), core ? " " : "", core ? core : ""),
+      .mpi = std::move(mpi),
+      .host = host_name(),
+      .place = line_of("/proc/sys/kernel/random/boot_id", "") + " " + link_of("/proc/self/ns/net")};
+  add_gpus(devices, of);
+  return of;
+}
+
+std::string unlike(std::string_view part, const RankHas& other, const RankHas& first) {
+  return fmt::format(
+      "the ranks are not alike, so that results would depend on who computes them: the {} of rank {} on {} is '{}', of "
+      "rank {} on {} '{}'",
+      part, other.rank, other.host, other.what, first.rank, first.host, first.what);
 }
 
 std::optional<std::string> difference(std::span<const RankIdentity> ranks, std::size_t rank) {
@@ -80,10 +115,7 @@ std::optional<std::string> difference(std::span<const RankIdentity> ranks, std::
   const RankIdentity &first = ranks[0], &other = ranks[rank];
   for (const Part& part : kParts) {
     if (other.*part.member == first.*part.member) continue;
-    return fmt::format(
-        "the ranks are not alike, so that results would depend on who computes them: the {} of rank {} on {} is '{}', of "
-        "rank 0 on {} '{}'",
-        part.name, rank, other.host, other.*part.member, first.host, first.*part.member);
+    return unlike(part.name, {rank, other.host, other.*part.member}, {0, first.host, first.*part.member});
   }
   return std::nullopt;
 }

@@ -79,8 +79,7 @@ bool answer_all(Runner& runner, const std::vector<PendingRun>& questions, Worker
       if (run) log_end(log, *run, device_id, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       if (!is_well) break;
       if (!run) continue;
-      give_back_freed_memory();
-      if (GpuMemory* const memory = gpu_memory(device.memory())) memory->trim();
+      give_back_memory(device);
     }
   } catch (const std::exception& error) {   // a report that could not be sent
     fmt::print(stderr, "kedge-worker: {}\n", error.what());
@@ -95,8 +94,21 @@ void confine_rank() {
     fmt::print(stderr, "kedge-worker: jobs on this rank can start programs: seccomp: {}\n", why);
 }
 
-int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t memory_limit, WorkerLog log,
-          RankGroup* group) {
+void give_back_memory(Device& device) {
+  give_back_freed_memory();
+  if (GpuMemory* const memory = gpu_memory(device.memory())) memory->trim();
+}
+
+void serve_group(RankGroup& group, WorkerChannel& channel, WorkerLog log) {
+  const std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });
+  confine_rank();
+  schema::DeviceEntry entry = entry_of(group.device().info());
+  entry.name = fmt::format("{} ranks, {}", group.size(), entry.name);
+  send(channel, {schema::HelloReport{std::move(entry), kVersion}});
+  run_jobs(group.device(), group.device_id(), channel, log, &group);
+}
+
+int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t memory_limit, WorkerLog log) {
   const std::jthread heartbeats([&](std::stop_token stop) { send_heartbeats(channel, stop); });   // opening a GPU may take seconds
   std::unique_ptr<Device> device;
   try {
@@ -108,13 +120,10 @@ int serve(const std::string& device_id, WorkerChannel& channel, std::int64_t mem
   }
   if (memory_limit > 0 && device->info().kind == DeviceKind::kCpu) limit_memory(memory_limit);
   // After the device is open, because a driver may start programs of its own; before the first job is seen.
-  if (group) confine_rank();
-  else if (const std::string why = deny_system_calls(); !why.empty())
+  if (const std::string why = deny_system_calls(); !why.empty())
     fmt::print(stderr, "kedge-worker: jobs on {} can use the network and start programs: seccomp: {}\n", device_id, why);
-  schema::DeviceEntry entry = entry_of(device->info());
-  if (group) entry.name = fmt::format("{} ranks, {}", group->size(), entry.name);
-  send(channel, {schema::HelloReport{std::move(entry), kVersion}});
-  run_jobs(*device, device_id, channel, log, group);
+  send(channel, {schema::HelloReport{entry_of(device->info()), kVersion}});
+  run_jobs(*device, device_id, channel, log, nullptr);
 }
 
 }  // namespace kedge::engine

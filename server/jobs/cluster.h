@@ -17,6 +17,7 @@ inline constexpr std::string_view kClusterId = "cluster";
 struct ClusterOptions {
   int ranks = 0;                         // 0: there is no such device
   std::string launcher = "mpirun";       // mpirun (of Open MPI), srun or command
+  std::string device = "cpu";            // of the ranks: cpu, cuda (a GPU for each) or auto
   std::vector<std::string> hosts = {};   // with mpirun: HOST or HOST:RANKS; empty: this machine
   std::filesystem::path key = {};        // with mpirun: of the hosts' agents, which replace ssh; empty: ssh
   std::string command = {};              // with command: divided at spaces; {ranks} and {worker} are replaced

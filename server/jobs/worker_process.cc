@@ -188,7 +188,8 @@ void WorkerProcess::start_ranks(const WorkerProgram& program, std::stop_token st
   if (!program.temporary.empty()) folder_ = std::make_unique<WorkerFolder>(program.temporary);
   std::vector<std::string> variables = launcher_environment();
   variables.push_back("KEDGE_CHANNEL_TOKEN=" + socket_->token());
-  std::vector<std::string> worker{program.file.string(), "--channel", "unix:" + socket_->path().string()};
+  std::vector<std::string> worker{program.file.string(), "--channel", "unix:" + socket_->path().string(), "--device",
+                                  program.cluster.device};
   if (program.log != "off") worker.push_back("--log=" + program.log);
   pid_ = spawn(launch_arguments(program.cluster, worker), std::move(variables), STDERR_FILENO, STDOUT_FILENO);
   pid_fd_ = open_pid(pid_);

@@ -2,7 +2,8 @@
 // For tests.
 //
 // KEDGE_FAKE_GPU: "none" (a driver without a device), "no-driver", "lost" (is listed, cannot be opened), "old" (no code
-// for it); otherwise one device. KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the
+// for it), "unlike" (each device has another name); otherwise all is well. KEDGE_FAKE_GPU_COUNT: how many devices there
+// are (1). KEDGE_FAKE_GPU_PLAN names a file with one fault, "WHAT N". It happens once, in the
 // first process that comes there, and the file goes. N counts from when the file is first seen.
 // - oom: the Nth allocation fails.
 // - illegal: the Nth kernel makes an illegal access, and all that follows fails as well.
@@ -43,7 +44,9 @@ DeviceInfo info_of(int index) {
   dladdr(reinterpret_cast<const void*>(&info_of), &place);
   return {.kind = DeviceKind::kCuda,
           .index = index,
-          .name = std::string("fake GPU") + (std::string_view(place.dli_fname).ends_with("12.so") ? " of CUDA 12" : ""),
+          .name = std::string("fake GPU") +
+                  (std::string_view(place.dli_fname).ends_with("12.so") ? " of CUDA 12" : "") +
+                  (variable("KEDGE_FAKE_GPU") == "unlike" ? " number " + std::to_string(index) : ""),
           .driver = "13.0",
           .memory_bytes = std::int64_t{64} << 30};
 }
@@ -151,7 +154,8 @@ int count(char* message, std::size_t size) {
   const std::string how = variable("KEDGE_FAKE_GPU");
   if (how == "no-driver") tell(message, size, "CUDA driver version is insufficient for CUDA runtime version");
   if (how == "none") tell(message, size, "the CUDA driver reports no device");
-  return how == "no-driver" ? -1 : how == "none" ? 0 : 1;
+  const std::string several = variable("KEDGE_FAKE_GPU_COUNT");
+  return how == "no-driver" ? -1 : how == "none" ? 0 : several.empty() ? 1 : std::stoi(several);
 }
 
 const std::string kOld = "its compute capability is 7.0, and this build has code for 7.5, 8.0";

@@ -33,7 +33,7 @@ class CudaPlugins : public testing::Test {
     folder_ = place;
   }
   void TearDown() override {
-    for (const char* name : {"KEDGE_FAKE_DRIVER", "KEDGE_FAKE_CAPABILITIES"}) unsetenv(name);
+    for (const char* name : {"KEDGE_FAKE_DRIVER", "KEDGE_FAKE_CAPABILITIES", "KEDGE_FAKE_UUID"}) unsetenv(name);
     fs::remove_all(folder_);
   }
 
@@ -68,6 +68,16 @@ TEST_F(CudaPlugins, TheDriverIsAskedForItsVersionAndItsDevices) {
   EXPECT_EQ(found.release, "535.104.05");
   EXPECT_THAT(found.capabilities, ElementsAre(75, 90));
   EXPECT_THAT(found.missing, IsEmpty());
+}
+
+TEST_F(CudaPlugins, TheDriverIsAskedWhichDevicesTheyAre) {
+  driver("12020", "75,90");
+  EXPECT_THAT(cuda_uuids(KEDGE_FAKE_DRIVER_LIBRARY), IsEmpty());   // it does not say
+  setenv("KEDGE_FAKE_UUID", "16", 1);
+  EXPECT_THAT(cuda_uuids(KEDGE_FAKE_DRIVER_LIBRARY),
+              ElementsAre("10000000000000000000000000000000", "11000000000000000000000000000000"));
+  EXPECT_THAT(cuda_uuids("libcuda-that-is-not-there.so.1"), IsEmpty());
+  EXPECT_THAT(cuda_uuids(KEDGE_EMPTY_PLUGIN), IsEmpty());
 }
 
 TEST_F(CudaPlugins, WithoutADriverThePluginIsAskedAndElseThatIsTheReason) {

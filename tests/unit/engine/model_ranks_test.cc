@@ -94,7 +94,7 @@ class ModelOnRanks : public testing::TestWithParam<AskedModel> {
     std::filesystem::remove_all(output), std::filesystem::create_directory(output);
     const RanksScope scope(ranks);
     const schema::JobSpec spec{.dataset = {schema::StoredRef{"made"}}, .task = task};
-    EXPECT_TRUE(job_is_dealt(spec));
+    EXPECT_TRUE(job_is_dealt(spec, *device));
     const std::unique_ptr<StoredModel> model = StoredModel::load(ctx, folder_.path() / "model.kedge");
     const schema::Result result =
         run_model_task(ctx, spec, *model, DatasetFile(folder_.path() / "small.kedge"), output);

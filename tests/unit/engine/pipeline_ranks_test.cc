@@ -2,19 +2,9 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 
-#include <list>
-#include <thread>
-
-#include "engine/backend/loader.h"
-#include "engine/comm/ranks.h"
-#include "engine/comm/threads.h"
-#include "engine/generate/generate.h"
 #include "engine/job/dealt.h"
-#include "engine/pipeline.h"
-#include "schemas/codec.h"
-#include "tests/unit/engine/builtin_data.h"
+#include "tests/unit/engine/jobs_on_ranks.h"
 
 namespace kedge::engine {
 namespace {
@@ -22,72 +12,8 @@ namespace {
 using schema::JobSpec;
 using testing::HasSubstr;
 
-JobSpec spec_from(const std::string& json) {
-  return schema::from_json<JobSpec>(json);
-}
-
-// What depends neither on the clock nor on the number of threads.
-std::string lasting(schema::Result result, const std::string& model) {
-  result.timings = {}, result.memory = {}, result.device = {};
-  if (result.search) {
-    result.search->refit = 0;
-    std::erase_if(result.search->cvResults,
-                  [](const auto& column) { return column.first.find("_time") != std::string::npos; });
-  }
-  return schema::to_json(result) + "\nmodel of " + std::to_string(model.size()) + " bytes " +
-         std::to_string(std::hash<std::string>()(model));
-}
-
-const DatasetFile& data_of(const JobSpec& spec) {
-  if (const auto* name = std::get_if<schema::BuiltinRef>(&spec.dataset.source)) return builtin(name->name);
-  static const TemporaryFolder folder;
-  static std::list<std::pair<schema::GenerateRef, DatasetFile>> made;
-  const auto& ref = std::get<schema::GenerateRef>(spec.dataset.source);
-  for (const auto& [of, file] : made)
-    if (of == ref) return file;
-  const auto path = folder.path() / std::to_string(made.size());
-  write_generated(ref, path);
-  made.emplace_back(ref, path).second.name_columns();
-  return made.back().second;
-}
-
-std::string run_alone(const JobSpec& spec, Ranks* ranks = nullptr, std::string* log = nullptr) {
-  const std::unique_ptr<Device> device = open_device("cpu");
-  RunFiles files{.model_file = "/nonexistent/model", .keep = std::size_t{64} << 20};
-  const bool is_first = !ranks || ranks->is_first();
-  const RanksScope scope(ranks);
-  Context ctx{.device = *device, .seed = 0};
-  if (log && is_first)
-    ctx.emit = [log](const schema::EventBody& body) {
-      if (const auto* line = std::get_if<schema::LogEvent>(&body)) *log += line->message + "\n";
-    };
-  schema::Result result = Pipeline::build(spec).run(ctx, data_of(spec), {}, is_first ? &files : nullptr);
-  return lasting(std::move(result), files.model_bytes);
-}
-
-// By rank; an error becomes its message.
-std::vector<std::string> run_on_ranks(const JobSpec& spec, int size, std::string* log = nullptr) {
-  data_of(spec);   // opened before there are several threads
-  const auto comms = make_thread_comms(size);
-  std::vector<std::string> results(comms.size());
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t r = 0; r < comms.size(); ++r) {
-      threads.emplace_back([&, r] {
-        omp_set_num_threads(1 + static_cast<int>(r) % 2);   // machines may have different numbers of cores
-        Ranks ranks(*comms[r]);
-        std::optional<schema::Error> error;
-        try {
-          results[r] = run_alone(spec, &ranks, log);
-        } catch (const schema::Error& failure) {
-          error = failure;
-        }
-        error = ranks.end(error);
-        if (error) results[r] = error->message;
-      });
-    }
-  }
-  return results;
+bool is_dealt_job(const JobSpec& spec) {
+  return job_is_dealt(spec, *open_device("cpu"));
 }
 
 struct DealtJob {
@@ -272,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, PipelineOnRanks,
 TEST_P(PipelineOnRanks, GivesTheResultOfOneProcess) {
   const auto& [job, size] = GetParam();
   const JobSpec spec = spec_from(job.spec);
-  EXPECT_TRUE(job_is_dealt(spec));
+  EXPECT_TRUE(is_dealt_job(spec));
   EXPECT_EQ(run_on_ranks(spec, size)[0], run_alone(spec));
 }
 
@@ -283,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(Scores, SumsOnRanks, testing::ValuesIn(dealt_scores()),
 
 TEST_P(SumsOnRanks, GiveTheResultOfOneProcess) {
   const JobSpec spec = spec_from(GetParam().spec);
-  EXPECT_TRUE(job_is_dealt(spec));
+  EXPECT_TRUE(is_dealt_job(spec));
   const std::string alone = run_alone(spec);
   for (const int size : {2, 3, 4, 7}) EXPECT_EQ(run_on_ranks(spec, size)[0], alone) << size << " ranks";
 }
@@ -423,13 +349,13 @@ TEST(DealtJobs, AreSearchesValidationsPredictionsForestsAndSums) {
         R"({{"dataset": {{"builtin": "iris"}}, "pipeline": [{{"estimator": "{}"}}], "task": {{"{}": {{}}}}}})",
         estimator, task));
   };
-  EXPECT_TRUE(job_is_dealt(with("Ridge", "crossValidate")));
-  EXPECT_TRUE(job_is_dealt(with("RandomForestClassifier", "fit")));
-  EXPECT_TRUE(job_is_dealt(with("ExtraTreesRegressor", "fitScore")));
-  EXPECT_TRUE(job_is_dealt(with("Ridge", "fit")));
-  EXPECT_TRUE(job_is_dealt(with("KNeighborsClassifier", "fitScore")));
-  EXPECT_FALSE(job_is_dealt(with("KNeighborsClassifier", "fit")));
-  EXPECT_FALSE(job_is_dealt(with("DecisionTreeClassifier", "fit")));
+  EXPECT_TRUE(is_dealt_job(with("Ridge", "crossValidate")));
+  EXPECT_TRUE(is_dealt_job(with("RandomForestClassifier", "fit")));
+  EXPECT_TRUE(is_dealt_job(with("ExtraTreesRegressor", "fitScore")));
+  EXPECT_TRUE(is_dealt_job(with("Ridge", "fit")));
+  EXPECT_TRUE(is_dealt_job(with("KNeighborsClassifier", "fitScore")));
+  EXPECT_FALSE(is_dealt_job(with("KNeighborsClassifier", "fit")));
+  EXPECT_FALSE(is_dealt_job(with("DecisionTreeClassifier", "fit")));
 }
 
 }   // namespace

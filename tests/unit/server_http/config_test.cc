@@ -87,12 +87,17 @@ TEST(Config, TakesTheClusterFromItsTableOrFromFlags) {
   EXPECT_EQ(config.cluster_hosts, (std::vector<std::string>{"n1:2", "n2:2"}));
   EXPECT_EQ(load({}).cluster_ranks, 0);
   EXPECT_EQ(load({"--cluster-ranks", "2", "--cluster-launcher", "srun"}).cluster_launcher, "srun");
+  EXPECT_EQ(config.cluster_device, "cpu");
+  EXPECT_EQ(load({"--config", toml_file("[cluster]\ndevice = 'cuda'\n")}).cluster_device, "cuda");
+  EXPECT_EQ(load({"--cluster-device", "auto"}).cluster_device, "auto");
 }
 
 TEST(Config, RefusesAClusterThatCannotBeStarted) {
   EXPECT_EQ(error_of({"--cluster-ranks", "-1"}).where, "--cluster-ranks");
   EXPECT_EQ(error_of({"--cluster-launcher", "ssh"}).message,
             "--cluster-launcher is 'ssh', must be mpirun, srun or command");
+  EXPECT_EQ(error_of({"--cluster-device", "cuda:1"}).message,
+            "--cluster-device is 'cuda:1', must be cpu, cuda or auto");
   EXPECT_EQ(error_of({"--cluster-command", "mpiexec -n 2"}).where, "--cluster-command");
   EXPECT_EQ(error_of({"--cluster-ranks", "2", "--cluster-launcher", "command"}).where, "cluster-command");
   EXPECT_EQ(error_of({"--cluster-command", "mpiexec {worker}"}).message,
