@@ -13,6 +13,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "engine/comm/counted.h"
 #include "engine/comm/ranks.h"
 #include "engine/core/process_memory.h"
 #include "engine/job/dealt.h"
@@ -54,6 +55,12 @@ std::vector<std::string*> files_of(schema::RunCommand& command) {
   std::vector<std::string*> files{&command.dataPath};
   if (schema::model_of(command.spec.task)) files.push_back(&command.modelPath);
   return files;
+}
+
+// What tests/bench/ranks.py reads.
+std::string counts_text(const CommCounts& counts) {
+  return fmt::format("the first rank brought {} bytes to {} sums of all ranks and {} bytes to {} exchanges",
+                     counts.summed_bytes, counts.sums, counts.moved_bytes, counts.moves);
 }
 
 }   // namespace
@@ -127,7 +134,8 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
   } catch (const Error& failure) {
     error = failure;
   }
-  Ranks ranks(*comm_);
+  CountedComm counted(*comm_);
+  Ranks ranks(counted);
   std::optional<schema::WorkerReport> last;
   bool is_well = true;
   if (!error) {
@@ -145,6 +153,7 @@ bool RankGroup::run_with_all(Runner& runner, const schema::RunCommand& command, 
     });
     error = ranks.end(error);
     is_well = all_are_well(is_well);
+    report({schema::EventReport{command.leaseToken, schema::LogEvent{"info", counts_text(counted.counts())}}});
   }
   report(error ? schema::WorkerReport{schema::FailedReport{command.leaseToken, *error}} : std::move(*last));
   return is_well;

@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from kedge_server import BIN, SANITIZED, Kedged, spec, wait_for  # noqa: E402
+from rank_bytes import counted, of_formula  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 JOBS = 3   # that lose a rank; `--jobs 20` is the full run
@@ -175,6 +176,20 @@ class Cluster(unittest.TestCase):
             wait_for(lambda: "2 ranks" in device(server)["name"] and device(server)["threads"] > 0, 60, "the cluster's worker")
             self.assertEqual(device(server)["driver"], "mpirun")
             self.assertNotIn("missing", device(server))
+
+    def test_brings_the_bytes_of_the_formulas(self):
+        """tests/bench/ranks.py --bytes has more of them."""
+        jobs = [rows("make_classification", {"estimator": "GaussianNB"}, n_features=50, n_informative=8, n_classes=3),
+                rows("make_regression", {"estimator": "Ridge"}, n_features=50),
+                rows("make_classification", {"estimator": "LogisticRegression"}, n_features=50, n_informative=8, n_classes=3)]
+        with cluster(2) as server:
+            for job in jobs:
+                done = server.run({**job, "device": "cluster"})
+                ((estimator, fitted),) = done["result"]["fitted"].items()
+                total, sums, exchanges = counted(server, done["id"])
+                expected, words = of_formula(estimator, 30000, 50, 2, sums, exchanges, fitted, 0)
+                with self.subTest(estimator):
+                    self.assertTrue(expected / 1.2 < total < 1.2 * expected, (total, expected, words))
 
     def test_says_which_jobs_run_on_one_rank(self):
         with cluster(2) as server:

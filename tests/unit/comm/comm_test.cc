@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/comm/counted.h"
 #include "engine/comm/mpi.h"
 #include "engine/comm/ranks.h"
 #include "engine/comm/self.h"
@@ -64,6 +65,32 @@ TEST(ThreadComms, ReleaseTheOthersWhenOneAborts) {
     return "passed";
   });
   EXPECT_THAT(results, ElementsAre("gone", "gone", "gone", "gone"));
+}
+
+TEST(CountedComm, CountsWhatItsRankBringsAndPassesAllCallsOn) {
+  for (const std::string& faults : on_ranks(3, [](Comm& comm) {
+         CountedComm counted(comm);
+         return joined(comm_faults(counted));
+       }))
+    EXPECT_EQ(faults, "");
+  on_ranks(3, [](Comm& comm) {
+    CountedComm counted(comm);
+    std::vector<std::int64_t> integers(5), mine(2);
+    std::vector<double> doubles(2);
+    std::vector<std::byte> bytes(7);
+    PartedBytes out;
+    for (int r = 0; r < 3; ++r) out.add(std::span(bytes).first(static_cast<std::size_t>(r) + 1));
+    counted.all_reduce(integers, IntegerOp::kSum);
+    counted.all_reduce(doubles, OrderOp::kMax);
+    counted.reduce_scatter(std::vector<std::int64_t>(6), mine);
+    counted.broadcast(bytes, 1);
+    counted.all_gather(std::span(bytes).first(3));
+    counted.all_to_all(out);   // 6 bytes, of which rank r keeps r + 1
+    const std::int64_t moved = (comm.rank() == 1 ? 7 : 0) + 3 + 6 - (comm.rank() + 1);
+    EXPECT_EQ(counted.counts(),
+              (CommCounts{.sums = 3, .summed_bytes = 40 + 16 + 48, .moves = 3, .moved_bytes = moved}));
+    return std::string();
+  });
 }
 
 TEST(Ranks, AreThoseOfTheInnermostScope) {
