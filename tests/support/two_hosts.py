@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import subprocess
 
-from kedge_server import BIN, SANITIZED, text_of, wait_for
+from kedge_server import BIN, wait_for
 
 NETWORKS = ("10.77.35.1", "10.77.35.2")
 NEW_MOUNTS = 0x00020000   # CLONE_NEWNS: Python 3.11 has no os.unshare()
