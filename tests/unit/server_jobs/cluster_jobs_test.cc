@@ -27,7 +27,11 @@ constexpr std::chrono::seconds kLong{120};
 
 std::string text_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  try {
+    return {std::istreambuf_iterator<char>(in), {}};
+  } catch (const std::ios_base::failure&) {   // a process that has ended meanwhile
+    return {};
+  }
 }
 
 // Process ids of the ranks whose socket lies below this folder, without those that have ended and are not reaped.
