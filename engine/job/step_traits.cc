@@ -9,6 +9,7 @@
 #include "engine/estimators/resampler.h"
 #include "engine/estimators/row_scores.h"
 #include "engine/estimators/target_count.h"
+#include "engine/job/fit_count.h"
 #include "engine/job/refuse.h"
 
 namespace kedge::engine {
@@ -29,6 +30,7 @@ const char* noun(TargetKind kind) { return kind == TargetKind::kClasses ? "class
 StepTraits traits_of(const schema::Step& step, const std::string& path) {
   const CatalogueEntry& entry = known_estimator(step.estimator, path + ".estimator");
   const auto made = make_step(entry, step, path);
+  check_fit_count(step, path);
   const auto* classifier = dynamic_cast<const Classifier<double>*>(made.get());
   const auto* clusterer = dynamic_cast<const Clusterer<double>*>(made.get());
   StepTraits traits{.info = &entry.info,

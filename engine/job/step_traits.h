@@ -25,7 +25,8 @@ struct StepTraits {
   TargetKind target_kind = TargetKind::kNone;
 };
 
-// Errors, at `path`.estimator or `path`.params...: kUnknownEstimator with the nearest name, and those of the parameters.
+// Errors, at `path`.estimator or `path`.params...: kUnknownEstimator with the nearest name, those of the parameters,
+// and those of check_fit_count().
 StepTraits traits_of(const schema::Step& step, const std::string& path);
 
 // All but the last must be transformers, names must be unique, and the steps must not disagree on the kind of target.

@@ -44,6 +44,9 @@ REFUSED = [
      "INVALID_VALUE", "pipeline[0].params.transformer_list[0][1]", "must be a step of a pipeline that ends in a classifier"),
     ("class that cannot be read", spec(steps=[("RandomUnderSampler", {"sampling_strategy": {"1": -2}}), "GaussianNB"]), 400, "INVALID_VALUE",
      "pipeline[0].params.sampling_strategy", "whole number of rows"),
+    ("fits inside of fits", spec(steps=[("BaggingClassifier", {"n_estimators": 1000, "estimator": {"estimator": "BaggingClassifier", "params": {"n_estimators": 2000, "estimator":
+        {"estimator": "StackingClassifier", "params": {"estimators": [["nb", {"estimator": "GaussianNB"}]], "cv": 20}}}}})]), 400, "INVALID_VALUE",
+     "pipeline[0].params.estimator.params.n_estimators", "a fit takes up to 4.2e+07 fits of the estimators inside of it, must be at most 100000; n_estimators is 2000"),
     ("unknown device", spec(device="tpu"), 400, "INVALID_VALUE", "device", "tpu"),
 ]
 
