@@ -40,6 +40,8 @@ def classifiers():
     yield from (AdaBoostClassifier(n_estimators=5, random_state=0, **SAMME), AdaBoostClassifier(TREE, n_estimators=5, random_state=0, **SAMME))
     yield from (CalibratedClassifierCV(linear(), cv=3), CalibratedClassifierCV(RandomForestClassifier(5, random_state=0), method="isotonic", cv=3),
                 CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=3))
+    if RELEASE >= (1, 8):
+        yield from (CalibratedClassifierCV(linear(), method="temperature", cv=3), CalibratedClassifierCV(GaussianNB(), method="temperature", ensemble=False, cv=3))
     if RELEASE >= (1, 9):   # older ones take the last of classes with equal scores, the server the first
         yield OneVsRestClassifier(TREE)
     yield from (OneVsRestClassifier(linear()), OneVsRestClassifier(LinearSVC()), OneVsOneClassifier(linear()), OneVsOneClassifier(TREE))
@@ -169,8 +171,6 @@ class ExportOfParts(WithExports):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.refused("SAMME.R", AdaBoostClassifier(n_estimators=3).fit(X, y))
-        if RELEASE >= (1, 8):
-            self.refused("no method temperature", CalibratedClassifierCV(LogisticRegression(max_iter=1000), method="temperature", cv=3).fit(X, y))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ const ParamSet<CalibratedParams>& param_set() {
   static const ParamSet<P> set =
       ParamSet<P>(kOwner)
           .any("estimator", &P::estimator, std::move(forms), "Gives the scores; null takes LogisticRegression.")
-          .add("method", &P::method, {"sigmoid", "isotonic"}, "Platt's sigmoid, or a curve that never falls.")
+          .add("method", &P::method, {"sigmoid", "isotonic", "temperature"},
+               "Platt's sigmoid, a curve that never falls, or one temperature of all classes.")
           .any("cv", &P::cv, {integer_form(at_least(2)), null_form()}, "How many folds; null takes 5.")
           .ignore("n_jobs", nullptr, {integer_form(), null_form()})
           .any("ensemble", &P::ensemble, {boolean_form(), string_form({"auto"})},
@@ -71,7 +72,9 @@ schema::EstimatorInfo CalibratedClassifierCV<T>::info() {
           .params = param_set().infos(),
           .attributes = {"classes_", "calibrated_classifiers_"},
           .deviations = {"Without an estimator LogisticRegression is calibrated, in scikit-learn LinearSVC.",
-                         "The method \"temperature\" is not there, and cv is a number of folds."}};
+                         "cv is a number of folds.",
+                         "Where the rows of a fold are told apart without error, the temperature is the lowest; "
+                         "scikit-learn's search ends anywhere in the flat loss."}};
 }
 
 template <class T>
@@ -109,6 +112,24 @@ std::vector<typename CalibratedClassifierCV<T>::Curve> CalibratedClassifierCV<T>
   return curves;
 }
 
+// Decisions as they are, of two classes against each other; logarithms of probabilities.
+template <class T>
+std::vector<double> CalibratedClassifierCV<T>::logits_of(const std::vector<double>& scores) const {
+  constexpr double kLeast = 1e-12;   // of a probability, as scikit-learn has it
+  std::vector<double> logits;
+  for (const double score : scores) {
+    if (width() == 1) logits.push_back(like_.has_decision() ? -score : std::log(1 - score + kLeast));
+    logits.push_back(like_.has_decision() ? score : std::log(score + kLeast));
+  }
+  return logits;
+}
+
+template <class T>
+void CalibratedClassifierCV<T>::calibrate(Member& member, const std::vector<double>& scores, const Target& y) const {
+  if (has_temperature()) member.temperature = Temperature::fitted(logits_of(scores), y.codes, y.weights, n_classes());
+  else member.curves = curves_of(scores, y);
+}
+
 template <class T>
 void CalibratedClassifierCV<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(kOwner, X, 2);
@@ -126,7 +147,7 @@ void CalibratedClassifierCV<T>::fit(const Context& ctx, const Samples<T>& X, con
     member.predictor.fit(ctx, kOwner, rows_at(ctx, X, fitted), rows_at(y, fitted));
     const std::vector<double> said = scores(ctx, member.predictor, rows_at(ctx, X, asked));
     if (is_ensemble()) {
-      member.curves = curves_of(said, rows_at(y, asked));
+      calibrate(member, said, rows_at(y, asked));
       members_.push_back(std::move(member));
     } else {
       for (std::size_t i = 0; i < asked.size(); ++i)
@@ -136,14 +157,27 @@ void CalibratedClassifierCV<T>::fit(const Context& ctx, const Samples<T>& X, con
     ctx.progress("folds of the calibration", k + 1, n_folds, "folds");
   }
   if (is_ensemble()) return;
-  members_.push_back({like_.again(), curves_of(all, y)});
+  members_.push_back({like_.again()});
+  calibrate(members_.back(), all, y);
   members_.back().predictor.fit(ctx, kOwner, X, y);
+}
+
+template <class T>
+void CalibratedClassifierCV<T>::add_softmax(const Member& member, const std::vector<double>& scores,
+                                            std::vector<double>& shares) const {
+  const std::vector<double> logits = logits_of(scores);
+  std::vector<double> row(classes_.size());
+  for (std::size_t i = 0; i < logits.size(); i += row.size()) {
+    member.temperature.shares({logits.data() + i, row.size()}, row);
+    for (std::size_t c = 0; c < row.size(); ++c) shares[i + c] += row[c];
+  }
 }
 
 // Adds what a member says of each row: shares of the classes that sum to 1.
 template <class T>
 void CalibratedClassifierCV<T>::add_shares(const Member& member, const std::vector<double>& scores,
                                            std::vector<double>& shares) const {
+  if (has_temperature()) return add_softmax(member, scores, shares);
   const std::size_t n_classes = classes_.size(), n_rows = scores.size() / width();
   std::vector<double> row(n_classes);
   for (std::size_t i = 0; i < n_rows; ++i) {
@@ -178,6 +212,7 @@ schema::ValueMap CalibratedClassifierCV<T>::attributes() const {
   schema::ValueList all;
   for (const Member& member : members_) {
     schema::ValueList curves;
+    if (has_temperature()) curves.push_back(schema::ValueMap{{"beta_", member.temperature.beta}});
     for (const Curve& curve : member.curves) {
       if (!curve.is_there) curves.emplace_back();
       else if (params_.method == "sigmoid")
@@ -196,8 +231,12 @@ void CalibratedClassifierCV<T>::state(StateArchive& archive) {
   const std::size_t count = archive.count("members", members_.size());
   archive.expect(count >= 1 && count <= 0xffff, "members", "are none or too many");
   for (std::size_t i = 0; i < count; ++i) {
-    if (archive.is_loading()) members_.push_back({like_.again(), std::vector<Curve>(width())});
+    if (archive.is_loading()) members_.push_back({like_.again(), std::vector<Curve>(has_temperature() ? 0 : width())});
     members_[i].predictor.state(archive);
+    if (has_temperature()) {
+      archive.field("beta", members_[i].temperature.beta);
+      archive.expect(members_[i].temperature.beta > 0, "beta", "is not above 0");
+    }
     for (Curve& curve : members_[i].curves) {
       archive.field("is_there", curve.is_there);
       archive.field("a", curve.sigmoid.a), archive.field("b", curve.sigmoid.b);

@@ -17,6 +17,7 @@ struct CalibratedParams {
   schema::Value ensemble = "auto";
 };
 
+// With the method temperature, one number for all classes takes the place of the curves.
 // For each fold (StratifiedKFold without shuffling) a copy of the estimator is fitted on the other folds and a curve
 // for each class on this one; probabilities are averaged over the folds. With ensemble false, the curves are fitted on
 // the scores of all folds, and one copy on all rows. Errors: kBadData for more folds than rows of any class, and those
@@ -44,12 +45,17 @@ class CalibratedClassifierCV final : public Classifier<T> {
   };
   struct Member {
     NestedPredictor<T> predictor;
-    std::vector<Curve> curves = {};   // by class; of two classes that of the second alone
+    std::vector<Curve> curves = {};   // by class; of two classes that of the second alone; none of a temperature
+    Temperature temperature = {};
   };
   bool is_ensemble() const { return params_.ensemble != schema::Value(false); }
   std::size_t width() const { return classes_.size() == 2 ? 1 : classes_.size(); }   // scores of a row
   std::vector<double> scores(const Context& ctx, const NestedPredictor<T>& predictor, const Samples<T>& X) const;
+  bool has_temperature() const { return params_.method == "temperature"; }
   std::vector<Curve> curves_of(const std::vector<double>& scores, const Target& y) const;
+  std::vector<double> logits_of(const std::vector<double>& scores) const;   // a number for each class
+  void calibrate(Member& member, const std::vector<double>& scores, const Target& y) const;
+  void add_softmax(const Member& member, const std::vector<double>& scores, std::vector<double>& shares) const;
   void add_shares(const Member& member, const std::vector<double>& scores, std::vector<double>& shares) const;
 
   CalibratedParams params_;

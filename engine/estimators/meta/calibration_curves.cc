@@ -88,4 +88,54 @@ double SigmoidCurve::at(double score) const {
   return sigmoid(-(a * score + b));
 }
 
+namespace {
+
+// The sum over rows of the log loss of softmax(beta z), and its slope along log(beta), by weight.
+struct TemperatureLoss {
+  std::span<const double> logits;
+  std::span<const std::int32_t> codes;
+  std::span<const double> weights;
+  std::size_t k;
+
+  double slope(double beta) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const std::span<const double> row = logits.subspan(i * k, k);
+      const double largest = *std::ranges::max_element(row), own = row[static_cast<std::size_t>(codes[i])];
+      if (!std::isfinite(own)) continue;   // of no beta
+      double shares = 0, mean = 0;
+      for (const double z : row) {
+        if (!std::isfinite(z)) continue;
+        const double share = std::exp(beta * (z - largest));
+        shares += share, mean += share * (z - largest);
+      }
+      sum += weight_at(weights, i) * (mean / shares - (own - largest));
+    }
+    return sum;   // d loss / d beta, which has the same sign
+  }
+};
+
+}   // namespace
+
+// The loss is convex in beta, so its slope changes its sign at most once.
+Temperature Temperature::fitted(std::span<const double> logits, std::span<const std::int32_t> codes,
+                                std::span<const double> weights, std::int64_t n_classes) {
+  constexpr double kWidest = 10, kNarrow = 1e-14;   // of log(beta)
+  const TemperatureLoss loss{logits, codes, weights, static_cast<std::size_t>(n_classes)};
+  if (loss.slope(1) == 0) return {};   // no row says anything, or 1 is best
+  double low = -kWidest, high = kWidest;
+  while (high - low > kNarrow * kWidest) {
+    const double middle = low + (high - low) / 2;
+    (loss.slope(std::exp(middle)) > 0 ? high : low) = middle;
+  }
+  return {.beta = std::exp(low + (high - low) / 2)};
+}
+
+void Temperature::shares(std::span<const double> logits, std::span<double> shares) const {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (std::size_t c = 0; c < logits.size(); ++c) sum += shares[c] = std::exp(beta * (logits[c] - largest));
+  for (double& share : shares) share /= sum;
+}
+
 }   // namespace kedge::engine

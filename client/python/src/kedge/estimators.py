@@ -327,7 +327,7 @@ class CalibratedClassifierCV(Estimator):
     """Make a classifier's scores probabilities, by rows that it was not fitted on.
 
     estimator: Gives the scores; null takes LogisticRegression. Default None.
-    method: Platt's sigmoid, or a curve that never falls. Default 'sigmoid'.
+    method: Platt's sigmoid, a curve that never falls, or one temperature of all classes. Default 'sigmoid'.
     cv: How many folds; null takes 5. Default None.
     n_jobs: Accepted for compatibility and ignored. Default None.
     ensemble: Average over the folds' classifiers (auto does), or fit one on all rows. Default 'auto'.

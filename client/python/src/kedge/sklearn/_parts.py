@@ -130,7 +130,7 @@ def ada(parts: Parts, model: Any) -> Params:
 
 def calibrated(parts: Parts, model: Any) -> Params:
     state, n_classes = parts.state, len(model.classes_)
-    if model.method not in ("sigmoid", "isotonic"):
+    if model.method not in ("sigmoid", "isotonic", "temperature"):
         raise Refused(f"CalibratedClassifierCV: the server has no method {model.method}")
     state.texts("classes", _names(model))
     state.value("members", "count", len(model.calibrated_classifiers_))
@@ -140,6 +140,9 @@ def calibrated(parts: Parts, model: Any) -> Params:
         if len(estimator.classes_) != n_classes:
             raise Refused("a fold of CalibratedClassifierCV did not see all classes")
         described.append(parts.predictor(estimator, model.classes_))
+        if model.method == "temperature":   # one for all classes
+            state.real("beta", float(member.calibrators[0].beta_))
+            continue
         for curve in member.calibrators:   # one for each class; of two the second has one
             _curve(state, curve, model.method)
     return {"estimator": _one_of(described), "method": model.method}
