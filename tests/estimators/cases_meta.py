@@ -59,6 +59,14 @@ CASES += [
     Case("BaggingRegressor", {"estimator": RIDGE, "random_state": 5, "max_features": 0.6}, "diabetes", {**VALUES, **DRAWN}, f32=1e-3),
 ]
 
+# Seeds go to the steps of a pipeline in the order of their parameters' names, in which perceptron is before rbfsampler.
+SAMPLED = [step("StandardScaler"), step("RBFSampler", n_components=30, gamma=0.05)]
+CASES += [
+    Case("BaggingClassifier", {"estimator": [*SAMPLED, step("Perceptron")], "random_state": 3}, "wine", {**SHARES, **DRAWN}, f32=None),
+    Case("BaggingRegressor", {"estimator": [*SAMPLED, RIDGE], "random_state": 4, "n_estimators": 5}, "diabetes", {**VALUES, **DRAWN}, f32=None),
+    Case("AdaBoostRegressor", {"estimator": [*SAMPLED, RIDGE], "random_state": 4, "n_estimators": 5}, "diabetes", VALUES, f32=None),
+]
+
 CASES += [Case("OneVsRestClassifier", {"estimator": made}, data, checks, f32=None) for data in ("iris", "wine", "two_blobs") for made, checks in (
     (BAYES, SHARES), (SCALED, SHARES), (LOGISTIC, {"predict": Exact(), "predict_proba": 1e-5, "decision_function": 1e-5, "n_classes_": Exact()}))]
 CASES += [Case("OneVsOneClassifier", {"estimator": made}, data, {"predict": Exact(), "decision_function": tolerance}, f32=None)

@@ -51,8 +51,7 @@ schema::EstimatorInfo info_of(const char* name, const char* kind, const char* do
           .family = "ensemble",
           .doc = doc,
           .params = std::move(params),
-          .attributes = {"estimators_", "estimator_weights_", "estimator_errors_", "feature_importances_"},
-          .deviations = {"In an estimator that is a list of steps, the seeds of the steps are the job's."}};
+          .attributes = {"estimators_", "estimator_weights_", "estimator_errors_", "feature_importances_"}};
 }
 
 double sum_of(const std::vector<double>& values) {
@@ -92,10 +91,7 @@ void BoostedCopies<T>::run(const Context& ctx, const Target& y, std::int64_t n_r
   for (std::size_t i = 0; i < n; ++i) {
     ctx.check_stop();
     for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = is_out[r] ? 0.0 : std::max(rows[r], kEps);
-    Value own = estimator_;
-    if (takes_random_state(own))
-      own = with_random_state(own, static_cast<std::int64_t>(random.interval(kLargestStepSeed)));
-    copies_.emplace_back(own, "params.estimator", kind_);
+    copies_.emplace_back(with_random_states(estimator_, random), "params.estimator", kind_);
     const Step step = boost(copies_.back(), rows, i, random);
     if (!step.is_kept) copies_.pop_back();
     if (!step.is_kept || step.is_last) return;

@@ -95,16 +95,13 @@ std::int64_t count_of(const Value& value, std::int64_t n) {
 
 schema::EstimatorInfo info_of(const char* name, const char* kind, const char* doc,
                               std::vector<schema::ParamInfo> params, const char* oob) {
-  return {
-      .name = name,
-      .kind = kind,
-      .family = "ensemble",
-      .doc = doc,
-      .params = std::move(params),
-      .attributes = {"estimators_", "estimators_features_", "oob_score_", oob},
-      .deviations = {
-          "Sample weights are refused.",
-          "In an estimator that is a list of steps, the seeds of the steps follow from the copy's seed in another way."}};
+  return {.name = name,
+          .kind = kind,
+          .family = "ensemble",
+          .doc = doc,
+          .params = std::move(params),
+          .attributes = {"estimators_", "estimators_features_", "oob_score_", oob},
+          .deviations = {"Sample weights are refused."}};
 }
 
 }   // namespace
@@ -134,13 +131,11 @@ typename Bag<T>::Drawn Bag<T>::draw(std::uint32_t seed, std::int64_t n_rows, std
   return drawn;
 }
 
-// A copy whose random_state follows from the seed as in scikit-learn.
+// A copy whose random states, those of its steps included, follow from the seed as in scikit-learn.
 template <class T>
 NestedPredictor<T> Bag<T>::seeded(std::uint32_t seed) const {
-  Value value = estimator_;
-  if (takes_random_state(value))
-    value = with_random_state(value, static_cast<std::int64_t>(LegacyRandom(seed).interval(kLargestStepSeed)));
-  return NestedPredictor<T>(value, "params.estimator", kind_);
+  LegacyRandom random(seed);
+  return NestedPredictor<T>(with_random_states(estimator_, random), "params.estimator", kind_);
 }
 
 // Columns are copied for the moment: what column_part() keeps with the table would be a copy for each estimator.
@@ -157,7 +152,9 @@ template <class T>
 void Bag<T>::fit_member(const Context& ctx, Member& member, const Samples<T>& X, const Target& y,
                         const Drawn& drawn) const {
   const Samples<T> columns = columns_of(ctx, X, member.columns);
-  if (!member.predictor.takes_weights()) {
+  const bool has_steps =
+      std::holds_alternative<schema::ValueList>(estimator_.data);   // all are fitted on what is drawn
+  if (has_steps || !member.predictor.takes_weights()) {
     const std::vector<std::int32_t> rows(drawn.rows.begin(), drawn.rows.end());
     return member.predictor.fit(ctx, owner_, rows_at(ctx, columns, rows), rows_at(y, rows));
   }

@@ -19,8 +19,8 @@ struct BaggingParams {
 };
 
 // What both share. Rows and columns are drawn with scikit-learn's random numbers. An estimator that takes weights is
-// fitted on all rows, each weighing as often as it was drawn; another on the rows that were drawn. Source: Breiman,
-// "Bagging predictors", 1996.
+// fitted on all rows, each weighing as often as it was drawn; another, and a list of steps, on the rows that were
+// drawn. Source: Breiman, "Bagging predictors", 1996.
 template <class T>
 class Bag {
  public:
