@@ -41,7 +41,7 @@ def classifiers():
     yield from (CalibratedClassifierCV(linear(), cv=3), CalibratedClassifierCV(RandomForestClassifier(5, random_state=0), method="isotonic", cv=3),
                 CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=3))
     if RELEASE >= (1, 8):
-        yield from (CalibratedClassifierCV(linear(), method="temperature", cv=3), CalibratedClassifierCV(GaussianNB(), method="temperature", ensemble=False, cv=3))
+        yield from (CalibratedClassifierCV(linear(), method="temperature", cv=3), CalibratedClassifierCV(LinearSVC(), method="temperature", ensemble=False, cv=3))
     if RELEASE >= (1, 9):   # older ones take the last of classes with equal scores, the server the first
         yield OneVsRestClassifier(TREE)
     yield from (OneVsRestClassifier(linear()), OneVsRestClassifier(LinearSVC()), OneVsOneClassifier(linear()), OneVsOneClassifier(TREE))

@@ -139,7 +139,8 @@ def calibrated(parts: Parts, model: Any) -> Params:
         estimator = _thawed(member.estimator)
         if len(estimator.classes_) != n_classes:
             raise Refused("a fold of CalibratedClassifierCV did not see all classes")
-        described.append(parts.predictor(estimator, model.classes_))
+        is_coded = not np.array_equal(estimator.classes_, model.classes_)   # a temperature is fitted on codes of names
+        described.append(parts.predictor(estimator, np.arange(n_classes) if is_coded else model.classes_))
         if model.method == "temperature":   # one for all classes
             state.real("beta", float(member.calibrators[0].beta_))
             continue
