@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{2} << 20, kLeastPiece = std::size_t{64} << 10;
 constexpr std::size_t kMostPieces = 8192;   // each may become a mapping of its own, of which a process has 65,530
 
-// The kernel's own call: UCX, which some MPIs load, puts a function of four arguments in place of libc's mremap, and the
-// fifth, where to, is lost.
+// The kernel's own call: UCX, which some MPIs load, puts a function of four arguments in place of libc's mremap, and
+// the fifth, where to, is lost.
 bool move_mapping(std::byte* from, std::size_t bytes, std::byte* to) {
   const long at = ::syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
   return at == static_cast<long>(reinterpret_cast<std::uintptr_t>(to));

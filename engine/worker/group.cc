@@ -84,7 +84,7 @@ bool RankGroup::run(Runner& runner, const schema::RunCommand& command, std::stop
                     const Runner::Report& report) {
   if (size() == 1) return runner.run(command, std::move(stop), report);
   return job_is_dealt(command.spec, device()) ? run_with_all(runner, command, std::move(stop), report)
-                                    : run_alone(runner, command, std::move(stop), report);
+                                              : run_alone(runner, command, std::move(stop), report);
 }
 
 // The first rank alone writes what a job leaves. The message goes to the client, which must not learn where the server

@@ -12,7 +12,8 @@
 #include "engine/core/demand_rows.h"
 #include "engine/core/host_view.h"
 
-// As UCX's, which stands in for libc's in each process that loads it: the address to move to is lost. These tests would hang.
+// As UCX's, which stands in for libc's in each process that loads it: the address to move to is lost. These tests would
+// hang.
 extern "C" void* mremap(void* from, std::size_t bytes, std::size_t new_bytes, int flags, ...) noexcept {
   return reinterpret_cast<void*>(::syscall(SYS_mremap, from, bytes, new_bytes, flags & ~MREMAP_FIXED));
 }

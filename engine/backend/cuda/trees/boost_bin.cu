@@ -9,7 +9,7 @@
 namespace kedge::engine {
 namespace {
 
-constexpr int kPlaces = 256;                                    // of edges of a column, and threads that code one
+constexpr int kPlaces = 256;                  // of edges of a column, and threads that code one
 constexpr std::int64_t kRowsOfBlock = 4096;   // that a block codes
 
 // Of a column, by which the host makes its edges.
