@@ -29,7 +29,7 @@ struct MemoryPlan {
   std::int64_t whole_bytes = 0;    // of what is needed, all but the table: on every rank
   int ranks = 1;                   // that divide it
   std::int64_t linked_bytes = 0;   // of host memory, beside these, where tables are linked
-  std::string columns = {};         // why it is so large, where that is known: columns of very many categories, by name
+  std::string columns = {};        // why it is so large, where that is known: columns of very many categories, by name
 };
 
 // What a plan is made of. Borrows for the call.

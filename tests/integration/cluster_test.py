@@ -357,7 +357,7 @@ class Doctor(unittest.TestCase):
     def test_prints_a_table(self):
         lines = self.doctor(code=0, settings={"ranks": 2}).stdout.splitlines()
         self.assertRegex(lines[0], r"^2 ranks on 1 host, .*MPI")
-        self.assertRegex(lines[4], r"^1 +\S+ +\S+ +\d+ +[\d.]+ GiB +[\d.]+ [um]s +[\d.]+ GB/s +cpu: ")
+        self.assertRegex(lines[4], r"^1 +\S+ +\S+ +\d+ +[\d.]+ GiB +[\d.]+ [um]s +[\d.]+ GB/s +cpu +cpu: ")
         self.assertEqual(lines[-1], "all well")
 
     @needs_mpi
