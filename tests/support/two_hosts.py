@@ -110,11 +110,11 @@ class Namespaces:
         return leave
 
     def cut(self, how):
-        """The cable: "unplugged", which both hosts are told by their interfaces, or "silent", which nothing tells them: what they send is lost."""
+        """The cable: "unplugged", which both hosts are told by their interfaces, or "silent": the interfaces stay up, and what is sent is lost."""
         if how == "unplugged":
             self.run(1, "ip", "link", "set", "k2", "down")
         else:
-            for number, other in enumerate(reversed(NETWORKS)):   # to an interface that nobody has
+            for number, other in enumerate(reversed(NETWORKS)):   # to a hardware address that no machine has
                 self.run(number, "ip", "neighbour", "replace", other, "lladdr", "02:00:00:00:00:01", "dev", f"k{number + 1}", "nud", "permanent")
 
     def mend(self):
