@@ -2,8 +2,11 @@
 #include "engine/metrics/multilabel.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "engine/metrics/class_counts.h"
+#include "engine/metrics/probability.h"
 #include "engine/metrics/ranking.h"
 #include "engine/metrics/sums.h"
 
@@ -88,6 +91,53 @@ double rows_with_label(const ScoreView& column) {
   return static_cast<double>(std::ranges::count(column.y_true, 1));
 }
 
+std::int64_t rows_of(std::span<const ScoreView> columns) {
+  return static_cast<std::int64_t>(columns[0].y_true.size());
+}
+
+double label_probability(const ScoreView& column, std::int64_t row) {
+  return column.scores[static_cast<std::size_t>(2 * row + 1)];
+}
+
+double log_loss_of_cell(bool has_label, double p) {
+  return has_label ? -clipped_log(p) : 0.0;
+}
+
+double brier_of_cell(bool has_label, double p) {
+  const double distance = (has_label ? 1.0 : 0.0) - p;
+  return distance * distance;
+}
+
+using CellLoss = double (*)(bool has_label, double p);
+
+// Mean over the rows of the sums over the columns.
+double mean_loss(const char* metric, std::span<const ScoreView> columns, CellLoss loss) {
+  const std::int64_t n = rows_of(columns);
+  double sum = 0;
+  for (const ScoreView& column : columns) {
+    require_probabilities(metric, column);
+    sum += row_sum(n, [&](std::int64_t i) {
+      return loss(column.y_true[static_cast<std::size_t>(i)] == 1, label_probability(column, i));
+    });
+  }
+  return sum / static_cast<double>(n);
+}
+
+// The same where each row is given the share of rows that have the label.
+double mean_loss_of_shares(std::span<const ScoreView> columns, CellLoss loss) {
+  double sum = 0;
+  for (const ScoreView& column : columns) {
+    const double share = rows_with_label(column) / static_cast<double>(column.y_true.size());
+    sum += share * loss(true, share) + (1 - share) * loss(false, share);
+  }
+  return sum;
+}
+
+double share_explained(const char* metric, std::span<const ScoreView> columns, CellLoss loss) {
+  if (rows_of(columns) < 2) return std::numeric_limits<double>::quiet_NaN();
+  return 1 - mean_loss(metric, columns, loss) / mean_loss_of_shares(columns, loss);
+}
+
 }   // namespace
 
 double multilabel_score(std::span<const LabelView> columns, LabelShare share, LabelAverage average) {
@@ -123,6 +173,33 @@ double multilabel_average_precision(std::span<const ScoreView> columns) {
   double sum = 0;
   for (const ScoreView& column : columns) sum += average_precision_score(column);
   return sum / static_cast<double>(columns.size());
+}
+
+double multilabel_log_loss(std::span<const ScoreView> columns) {
+  return mean_loss("log_loss", columns, log_loss_of_cell);
+}
+
+double multilabel_brier_score_loss(std::span<const ScoreView> columns) {
+  return mean_loss("brier_score_loss", columns, brier_of_cell) * (columns.size() < 3 ? 0.5 : 1.0);
+}
+
+double multilabel_d2_log_loss(std::span<const ScoreView> columns) {
+  const double score = share_explained("d2_log_loss_score", columns, log_loss_of_cell);
+  return std::isfinite(score) ? score : std::numeric_limits<double>::quiet_NaN();
+}
+
+double multilabel_d2_brier(std::span<const ScoreView> columns) {
+  return share_explained("d2_brier_score", columns, brier_of_cell);
+}
+
+bool rows_sum_to_other_than_one(std::span<const ScoreView> columns) {
+  const double tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
+  for (std::int64_t i = 0; i < rows_of(columns); ++i) {
+    double sum = 0;
+    for (const ScoreView& column : columns) sum += label_probability(column, i);
+    if (std::abs(sum - 1) > tolerance) return true;
+  }
+  return false;
 }
 
 }   // namespace kedge::engine

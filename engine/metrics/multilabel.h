@@ -32,4 +32,18 @@ std::string undefined_shares(std::span<const LabelView> columns, LabelShare shar
 double multilabel_roc_auc(std::span<const ScoreView> columns, bool weighted);
 double multilabel_average_precision(std::span<const ScoreView> columns);
 
+// Means over the rows, of the probabilities p of the labels, clipped as in probability.h: log loss, the sum of -log p
+// over the labels that a row has; Brier score, the sum of (label - p)^2 over all columns, halved below three columns.
+// Neither asks that the p of a row sum to 1, but both are meant for that.
+double multilabel_log_loss(std::span<const ScoreView> columns);
+double multilabel_brier_score_loss(std::span<const ScoreView> columns);
+
+// 1 - loss / loss of the share of rows that have each label. NaN for fewer than two rows. Where that loss is 0 (a log
+// loss without labels, a Brier score of columns with one class each): NaN, or -infinity for a Brier score above 0.
+double multilabel_d2_log_loss(std::span<const ScoreView> columns);
+double multilabel_d2_brier(std::span<const ScoreView> columns);
+
+// Whether the p of some row do not sum to 1, to 8 digits.
+bool rows_sum_to_other_than_one(std::span<const ScoreView> columns);
+
 }   // namespace kedge::engine

@@ -18,18 +18,6 @@ std::int64_t rows_of(const ScoreView& view) { return static_cast<std::int64_t>(v
 
 const double* row_of(const ScoreView& view, std::int64_t i) { return view.scores.data() + i * view.n_classes; }
 
-void require_probabilities(const char* metric, const ScoreView& proba) {
-  const auto bad = std::find_if(proba.scores.begin(), proba.scores.end(), [](double p) { return !(p >= 0 && p <= 1); });
-  if (bad == proba.scores.end()) return;
-  throw schema::Error(schema::ErrorCode::kBadData, fmt::format("{}: a probability in row {} is {}, must be from 0 to 1", metric,
-                                                               (bad - proba.scores.begin()) / proba.n_classes, *bad));
-}
-
-double clipped_log(double p) {
-  constexpr double kEps = std::numeric_limits<double>::epsilon();
-  return std::log(std::clamp(p, kEps, 1 - kEps));
-}
-
 double mean_log_loss(const char* metric, const ScoreView& proba) {
   return -weighted_mean(metric, rows_of(proba), proba.weights, [&](std::int64_t i) {
     return clipped_log(row_of(proba, i)[proba.y_true[static_cast<std::size_t>(i)]]);
@@ -71,6 +59,18 @@ double share_above_threshold(const ScoreView& view) {
 }
 
 }  // namespace
+
+void require_probabilities(const char* metric, const ScoreView& proba) {
+  const auto bad = std::find_if(proba.scores.begin(), proba.scores.end(), [](double p) { return !(p >= 0 && p <= 1); });
+  if (bad == proba.scores.end()) return;
+  throw schema::Error(schema::ErrorCode::kBadData, fmt::format("{}: a probability in row {} is {}, must be from 0 to 1", metric,
+                                                               (bad - proba.scores.begin()) / proba.n_classes, *bad));
+}
+
+double clipped_log(double p) {
+  constexpr double kEps = std::numeric_limits<double>::epsilon();
+  return std::log(std::clamp(p, kEps, 1 - kEps));
+}
 
 double log_loss(const ScoreView& proba) {
   require_probabilities("log_loss", proba);

@@ -9,6 +9,11 @@ namespace kedge::engine {
 // scores: n x n_classes probabilities. Errors of all: kBadData for a number outside [0, 1] (or NaN), naming its row, and for
 // weights that sum to 0. Cost: one pass.
 
+// Errors as above, for one number after the other, row by row.
+void require_probabilities(const char* metric, const ScoreView& proba);
+// log p, p clipped to [eps, 1 - eps], eps of double.
+double clipped_log(double p);
+
 // Mean negative log of the true class's probability, which is clipped to [eps, 1 - eps], eps of double.
 double log_loss(const ScoreView& proba);
 // Mean squared distance between the probabilities and the true class's unit vector; half of it for two classes.

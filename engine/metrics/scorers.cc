@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/core/require.h"
 #include "engine/metrics/classification.h"
@@ -185,6 +186,40 @@ constexpr Scorer precisions_at_thresholds(Scorer scorer) {
   scorer.warning_of_columns = warning_of_no_label;
   return scorer;
 }
+
+// Of one column: the score of its two classes.
+template <auto score_labels>
+double score_of_probabilities(const Scorer& scorer, Columns columns) {
+  const std::vector<ScoreView> views = score_columns(columns);
+  return columns.size() == 1 ? scorer.score(columns[0]) : score_labels(views);
+}
+
+std::string warning_of_sums(Columns columns) {
+  return columns.size() > 1 && rows_sum_to_other_than_one(score_columns(columns))
+             ? "the probabilities of a row do not sum to one"
+             : "";
+}
+
+template <auto loss>
+constexpr Scorer losses(Scorer scorer) {
+  scorer.columns_are_labels = true;
+  scorer.score_columns = score_of_probabilities<[](std::span<const ScoreView> columns) { return -loss(columns); }>;
+  scorer.warning_of_columns = warning_of_sums;
+  return scorer;
+}
+
+template <auto share>
+constexpr Scorer explained(Scorer scorer) {
+  scorer.columns_are_labels = true;
+  scorer.score_columns = score_of_probabilities<share>;
+  scorer.warning_of_columns = [](Columns columns) -> std::string {
+    if (columns[0].y_true.size() < 2) return "is NaN for fewer than two rows";
+    if (columns.size() > 1 && !std::isfinite(share(score_columns(columns))))
+      return "the shares of the labels have no loss to compare with";
+    return warning_of_sums(columns);
+  };
+  return scorer;
+}
 using enum LabelShare;
 using enum LabelAverage;
 
@@ -228,10 +263,12 @@ constexpr std::array kScorers = {
     shares<kRecall, kWeighted>(
         of_labels("recall_weighted", [](const P& p) { return recall_score(labels(p), Average::kWeighted); })),
 
-    of_proba("d2_brier_score", [](const P& p) { return d2_brier_score(proba(p)); }),
-    of_proba("d2_log_loss_score", [](const P& p) { return d2_log_loss_score(proba(p)); }),
-    of_proba("neg_brier_score", [](const P& p) { return -brier_score_loss(proba(p)); }),
-    of_proba("neg_log_loss", [](const P& p) { return -log_loss(proba(p)); }),
+    explained<multilabel_d2_brier>(of_proba("d2_brier_score", [](const P& p) { return d2_brier_score(proba(p)); })),
+    explained<multilabel_d2_log_loss>(
+        of_proba("d2_log_loss_score", [](const P& p) { return d2_log_loss_score(proba(p)); })),
+    losses<multilabel_brier_score_loss>(
+        of_proba("neg_brier_score", [](const P& p) { return -brier_score_loss(proba(p)); })),
+    losses<multilabel_log_loss>(of_proba("neg_log_loss", [](const P& p) { return -log_loss(proba(p)); })),
     areas<false>(of_proba("roc_auc_ovo", [](const P& p) { return roc_auc_ovo_score(proba(p), RocAverage::kMacro); })),
     areas<true>(of_proba("roc_auc_ovo_weighted",
                          [](const P& p) { return roc_auc_ovo_score(proba(p), RocAverage::kWeighted); })),

@@ -113,7 +113,7 @@ class SeveralTargets(WithServer):
     def test_scores_of_labels(self):
         """Of zeros and ones, in one job, with scikit-learn's warnings."""
         shares = [f"{name}_{average}" for name in ("f1", "jaccard", "precision", "recall") for average in ("macro", "micro", "samples", "weighted")]
-        scoring = ["accuracy", "average_precision", "roc_auc", "roc_auc_ovr", "roc_auc_ovo_weighted", *shares]
+        scoring = ["accuracy", "average_precision", "roc_auc", "roc_auc_ovr", "roc_auc_ovo_weighted", "neg_log_loss", "neg_brier_score", "d2_log_loss_score", "d2_brier_score", *shares]
         rare = np.column_stack([self.indicator, (self.rows[:, 2] > 1.6).astype(int)])
         for model, y in ((MultiOutputClassifier(LogisticRegression()), self.indicator), (make_pipeline(StandardScaler(), MultiOutputClassifier(GaussianNB())), rare)):
             with self.subTest(str(model)):
@@ -134,13 +134,13 @@ class SeveralTargets(WithServer):
     def test_shares_of_nothing_are_said_in_scikit_learns_words(self):
         rare = np.column_stack([self.indicator[:, 0], np.isin(np.arange(120), [0, 119])]).astype(int)   # the second label is never predicted, and one fold has none
         model = MultiOutputClassifier(LogisticRegression())
-        for scoring in ("precision_macro", "f1_weighted", "recall_macro", "precision_samples", "roc_auc", "average_precision"):
+        for scoring in ("precision_macro", "f1_weighted", "recall_macro", "precision_samples", "roc_auc", "average_precision", "neg_log_loss", "d2_brier_score"):
             said = []
             for function, more in ((kedge.sklearn.cross_validate, {"session": self.session, "fallback": "raise"}), (cross_validate, {})):
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     function(model, self.rows, rare, cv=KFold(3), scoring=scoring, **more)
-                said.append({(w.category, str(w.message)) for w in caught if "one class" in str(w.message) or "ill-defined" in str(w.message) or "positive" in str(w.message)})
+                said.append({(w.category, str(w.message)) for w in caught if "one class" in str(w.message) or "ill-defined" in str(w.message) or "positive" in str(w.message) or "sum to one" in str(w.message)})
             self.assertEqual(*said)
             self.assertTrue(said[0], scoring)
 

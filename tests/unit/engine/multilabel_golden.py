@@ -15,6 +15,11 @@ AREAS = {"average_precision": (m.average_precision_score, {}), "roc_auc": (m.roc
          "roc_auc_ovo_weighted": (m.roc_auc_score, {"multi_class": "ovo", "average": "weighted"}), "roc_auc_ovr": (m.roc_auc_score, {"multi_class": "ovr"}),
          "roc_auc_ovr_weighted": (m.roc_auc_score, {"multi_class": "ovr", "average": "weighted"})}
 
+LOSSES = {"neg_log_loss": lambda y, p: -m.log_loss(y, p), "neg_brier_score": lambda y, p: -m.brier_score_loss(y, p),
+          "d2_log_loss_score": m.d2_log_loss_score, "d2_brier_score": m.d2_brier_score}
+NUMBERS = {"nan": "kNaN", "-inf": "-kInfinity"}
+SUMS, NOTHING = "the probabilities of a row do not sum to one", "the shares of the labels have no loss to compare with"
+
 
 def row(values):
     return "{" + ", ".join(str(int(v)) for v in np.ravel(values, order="F")) + "}"
@@ -24,16 +29,23 @@ def words(text):
     """The engine's of scikit-learn's warning."""
     if found := re.match(r".* is ill-defined and being set to 0.0 (.*)\. Use `zero_division`.*", text):
         return "is 0 " + found[1]
-    return {"Only one class": "the area of a column with one class is NaN", "No positive cl": "a column that no row has the label of counts 0"}[text[:14]]
+    return {"Only one class": "the area of a column with one class is NaN", "No positive cl": "a column that no row has the label of counts 0",
+            "The y_prob val": SUMS, "D^2 score is n": "is NaN for fewer than two rows", "divide by zero": NOTHING, "invalid value ": NOTHING}[text[:14]]
 
 
 def measured(name, call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        value = float(call())
+        try:
+            value = float(call())
+        except ZeroDivisionError:   # of d2_log_loss_score where no row has a label
+            value = np.nan
+            warnings.warn("divide by zero", RuntimeWarning)
     said = {words(str(w.message)) for w in caught}
+    if NOTHING in said:
+        said.discard(SUMS)
     assert len(said) < 2, said
-    return f'{{"{name}", {"kNaN" if np.isnan(value) else repr(value)}, "{"".join(said)}"}}'
+    return f'{{"{name}", {NUMBERS.get(str(value), repr(value))}, "{"".join(said)}"}}'
 
 
 def case(title, y, predicted, proba):
@@ -42,6 +54,7 @@ def case(title, y, predicted, proba):
     scores += [measured(f"{name}_{average}", lambda f=f, average=average: f(y, predicted, average=average))
                for name, f in SHARES.items() for average in ("macro", "micro", "samples", "weighted")]
     scores += [measured(name, lambda f=f, more=more: f(y, proba / 64, **more)) for name, (f, more) in AREAS.items()]
+    scores += [measured(name, lambda f=f: f(y, proba / 64)) for name, f in LOSSES.items()]
     lines.append(f'    {{"{title}", {y.shape[1]}, {row(y)},\n     {row(predicted)},\n     {row(proba)},\n     {{' + ",\n      ".join(scores) + "}},")
 
 

@@ -16,7 +16,9 @@ POSITIVE = frozenset({"f1", "precision", "recall", "jaccard", "average_precision
                       "neg_negative_likelihood_ratio"})
 SHARES_OF_LABELS = frozenset(f"{name}_{average}" for name in ("f1", "jaccard", "precision", "recall") for average in ("macro", "micro", "samples", "weighted"))
 AREAS_OF_LABELS = frozenset({"average_precision", "roc_auc", "roc_auc_ovo", "roc_auc_ovo_weighted", "roc_auc_ovr", "roc_auc_ovr_weighted"})
-OF_LABELS = SHARES_OF_LABELS | AREAS_OF_LABELS   # of labels in several columns, which need both classes of each
+LOSSES_OF_LABELS = frozenset({"neg_log_loss", "neg_brier_score", "d2_log_loss_score", "d2_brier_score"})
+BY_PROBABILITY = AREAS_OF_LABELS | LOSSES_OF_LABELS
+OF_LABELS = SHARES_OF_LABELS | BY_PROBABILITY   # of labels in several columns, which need both classes of each
 BY_DECISION = frozenset({"average_precision", "roc_auc"})   # read decision_function where there is one
 
 
@@ -45,7 +47,7 @@ def _check_columns(scorers: dict[str, Any], names: dict[str, str], target: Targe
             raise FitsAlone(f"the server has no scorer '{known}' of several columns of labels")
         if not target.says_positive:
             raise FitsAlone(f"scorer '{known}' needs zeros and ones in each column, and one of y is constant")
-        if known in AREAS_OF_LABELS and (not hasattr(last, "predict_proba") or (known in BY_DECISION and hasattr(last, "decision_function"))):
+        if known in BY_PROBABILITY and (not hasattr(last, "predict_proba") or (known in BY_DECISION and hasattr(last, "decision_function"))):
             raise FitsAlone(f"scorer '{known}' reads decisions of {type(last).__name__}, and the server has its probabilities at most")
 
 

@@ -22,6 +22,8 @@ def _ill_defined(said: re.Match[str]) -> str:
 IN_ITS_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(f1|jaccard|precision|recall)_\w+: is 0 (.*)", _ill_defined),
     (r"roc_auc\w*: the area of a column with one class is NaN", "Only one class is present in y_true. ROC AUC score is not defined in that case."),
+    (r"(neg|d2)_\w+: the probabilities of a row do not sum to one", "The y_prob values do not sum to one. Make sure to pass probabilities."),
+    (r"d2_\w+: is NaN for fewer than two rows", "D^2 score is not well-defined with less than two samples."),
     (r"average_precision: a column that no row has the label of counts 0", "No positive class found in y_true, recall is set to one for all thresholds."),
     (r"KMeans: found (\d+) different clusters, n_clusters is (\d+).*",
      r"Number of distinct clusters (\1) found smaller than n_clusters (\2). Possibly due to duplicate points in X."),
@@ -36,7 +38,7 @@ IN_ITS_WORDS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\w+: alpha is 0, for which coordinate descent is slow.*",
      "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression estimator"))
 END = re.compile(r"did not converge|no convergence|max_iter|different clusters|subclusters")   # of what scikit-learn has a ConvergenceWarning for
-UNDEFINED = re.compile(r"is ill-defined|is not defined in that case")
+UNDEFINED = re.compile(r"is ill-defined|is not defined in that case|is not well-defined")
 
 LIBLINEAR = "Liblinear failed to converge, increase the number of iterations."
 LBFGS = "lbfgs failed to converge after {max_iter} iteration(s)"
