@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . docker/engine.sh
 bin=${BIN:-build/release/bin} cpu_image=kedge/server-cpu:test
+readonly cuda_image_mb=8000   # of disk, at most, while it is built
 work=${KEDGE_DOCKER_WORK:-$(mktemp -d /tmp/kedge-docker-XXXXXX)}
 finish() {
   stop_engine
@@ -25,12 +26,13 @@ lap() { echo "[$(since_ms "$lap_began") ms] $*"; lap_began=$(date +%s%N); }
 arrow_files=$bin/../arrow with_arrow=no
 [ ! -x "$arrow_files/bin/kedge-arrow" ] || with_arrow=yes
 
-# build_image NAME DOCKERFILE BASE CUDA ARROW PROGRAM...: from a context of the programs alone.
+# build_image NAME DOCKERFILE BASE CUDA ARROW PROGRAM...: from a context of the programs alone, without their debug information, which the
+# images leave out anyway and a disk may not have room for several times.
 build_image() {
-  local name=$1 dockerfile=$2 base=$3 cuda=$4 arrow=$5 context=$work/context; shift 5
+  local name=$1 dockerfile=$2 base=$3 cuda=$4 arrow=$5 context=$work/context program; shift 5
   rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
   [ "$arrow" = no ] || cp -r "$arrow_files" "$context/build/release/arrow"
-  cp "${@/#/$bin/}" "$context/build/release/bin/"
+  for program; do strip -o "$context/build/release/bin/$program" "$bin/$program"; done
   cp docker/collect.sh "$context/docker/"
   docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt --build-arg CUDA="$cuda" --build-arg ARROW="$arrow" -t "$name" "$context" >"$work/build.log" 2>&1 ||
     { tail -30 "$work/build.log"; exit 1; }
@@ -155,11 +157,16 @@ build_cuda_base() {
   rm -rf "$context"
 }
 
+# has_room MB: whether the disk of the images has it.
+has_room() { [ "$(df --output=avail -BM "$work" | tail -n 1 | tr -dc 0-9)" -ge "$1" ]; }
+
 # try_cuda_image CUDA PLUGIN LIBRARIES PLACE: started without a GPU, as here, it must say why it has none, and work on the CPU.
 try_cuda_image() {
   local image=kedge/server:test-cuda$1
   [ -f "$bin/$2" ] || { echo "no image for CUDA $1: $bin has no $2"; return 0; }
   [ -d "$3" ] || { echo "no image for CUDA $1: $3 is not there"; return 0; }
+  docker image prune -f >/dev/null   # what earlier images were built from
+  has_room $cuda_image_mb || { echo "no image for CUDA $1: $work has less than $cuda_image_mb MB free"; return 0; }
   build_cuda_base "$2" "$3" "$4"
   build_image "$image" docker/server.Dockerfile kedge/cuda-base:test "$1" $with_arrow kedge kedged kedge-worker kedge-gpu-check "$2"
   check_contents "$image"
