@@ -1,5 +1,5 @@
 // Prim's algorithm over rows that are not yet in the tree, a block of them at a time; or over the edges of the tree
-// that a device has found.
+// that a device, or a k-d tree, has found.
 #include "engine/estimators/cluster/spanning_tree.h"
 
 #include <algorithm>
@@ -10,8 +10,10 @@
 #include <tuple>
 
 #include "engine/backend/host/step_team.h"
+#include "engine/backend/kd_search.h"
 #include "engine/backend/ops/spanning_tree.h"
 #include "engine/backend/simd.h"
+#include "engine/estimators/cluster/joined_parts.h"
 #include "engine/estimators/cluster/point_lanes.h"
 
 namespace kedge::engine {
@@ -75,7 +77,7 @@ class Prim {
     else
       for (std::int64_t block = 0; block < blocks; ++block) join(block, 0);
     const Found least = *std::min_element(found_.begin(), found_.begin() + blocks);
-    const auto place = static_cast<std::size_t>(std::get<3>(least));
+    const auto place = static_cast<std::size_t>(std::get<4>(least));
     const TreeEdge edge{static_cast<std::int32_t>(best_.from[place]), static_cast<std::int32_t>(best_.row[place]),
                         std::get<0>(least), std::get<1>(least)};
     take(place);
@@ -83,7 +85,8 @@ class Prim {
   }
 
  private:
-  using Found = std::tuple<double, double, std::int64_t, std::int64_t>;   // length, distance, row, place
+  // length, distance, lower row, other row, place
+  using Found = std::tuple<double, double, std::int64_t, std::int64_t, std::int64_t>;
 
   void take(std::size_t place) {
     newest_ = best_.row[place], newest_reach_ = best_.reach[place];
@@ -99,11 +102,12 @@ class Prim {
     improve(pair.data(), best_.reach.data() + begin, newest_reach_, newest_, count, length,
             best_.between.data() + begin, best_.from.data() + begin);
     const double least = least_of(length, count);
-    Found found{kInfinity, kInfinity, std::numeric_limits<std::int64_t>::max(), -1};
+    Found found{kInfinity, kInfinity, std::numeric_limits<std::int64_t>::max(), 0, -1};
     for (std::int64_t i = 0; i < count; ++i) {
       if (length[i] != least) continue;
       const auto place = static_cast<std::size_t>(begin + i);
-      found = std::min(found, Found{least, best_.between[place], best_.row[place], begin + i});
+      const auto [lower, other] = std::minmax(best_.row[place], best_.from[place]);
+      found = std::min(found, Found{least, best_.between[place], lower, other, begin + i});
     }
     return found;
   }
@@ -127,23 +131,23 @@ std::vector<TreeEdge> in_order_of_prim(const std::vector<SpanningEdge>& tree, st
   for (std::size_t& one : first) one = (sum += one);
   for (std::size_t e = 0; e < tree.size(); ++e)
     for (const std::int32_t row : {tree[e].a, tree[e].b}) at[--first[static_cast<std::size_t>(row)]] = e;
-  using Open =
-      std::tuple<double, double, std::int32_t, std::int32_t, std::size_t>;   // length, distance, to, from, edge
+  // length, distance, lower row, other row, edge, whether it leads to the lower row
+  using Open = std::tuple<double, double, std::int32_t, std::int32_t, std::size_t, bool>;
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
   std::vector<TreeEdge> ordered;
   ordered.reserve(tree.size());
   const auto take = [&](std::int32_t row, std::size_t by) {
     for (std::size_t i = first[static_cast<std::size_t>(row)]; i < first[static_cast<std::size_t>(row) + 1]; ++i) {
       const SpanningEdge& edge = tree[at[i]];
-      if (at[i] != by) open.emplace(edge.length, edge.between, edge.a == row ? edge.b : edge.a, row, at[i]);
+      if (at[i] != by) open.emplace(edge.length, edge.between, edge.a, edge.b, at[i], edge.b == row);
     }
   };
   take(0, tree.size());
   while (!open.empty()) {
-    const auto [length, between, to, from, edge] = open.top();
+    const auto [length, between, a, b, edge, is_to_lower] = open.top();
     open.pop();
-    ordered.push_back({from, to, length, between});
-    take(to, edge);
+    ordered.push_back({is_to_lower ? b : a, is_to_lower ? a : b, length, between});
+    take(ordered.back().b, edge);
   }
   return ordered;
 }
@@ -171,6 +175,8 @@ std::vector<TreeEdge> spanning_tree(const Context& ctx, const std::vector<double
                                     std::int64_t dims, const Distance& distance, std::span<const double> reach) {
   constexpr std::int64_t kShown = 1024;   // rows between two looks at the stop token
   if (auto found = tree_of_device(ctx, rows, n, dims, distance, reach)) return *std::move(found);
+  if (dims >= 1 && dims <= kKdColumns && n >= kKdFewestPoints)
+    return in_order_of_prim(join_parts(ctx, rows, n, dims, distance, reach), n);
   std::vector<TreeEdge> edges;
   edges.reserve(static_cast<std::size_t>(n - 1));
   with_step_team([&](StepTeam& team) {

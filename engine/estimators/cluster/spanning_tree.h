@@ -17,10 +17,11 @@ struct TreeEdge {
   double between;   // the distance alone, reduced
 };
 
-// The edges of the tree over n rows of `dims` numbers, from row 0 on. reach: for each row the least length of its edges,
-// reduced; empty: 0. Of edges of equal length the one between the nearer rows is taken, of those the one of the lower
-// rows. n^2 / 2 distances are made, and none is stored. Errors: kCancelled.
-// Source: Prim, "Shortest connection networks and some generalizations", Bell System Technical Journal 1957.
+// The edges of the tree over n rows of `dims` numbers, from row 0 on. reach: for each row the least length of its
+// edges, reduced; empty: 0. Of edges of equal length the one between the nearer rows is taken, of those the one of the
+// lower rows. Up to kKdColumns columns by join_parts(); otherwise n^2 / 2 distances are made, and none is stored.
+// Errors: kCancelled. Source: Prim, "Shortest connection networks and some generalizations", Bell System Technical
+// Journal 1957.
 std::vector<TreeEdge> spanning_tree(const Context& ctx, const std::vector<double>& rows, std::int64_t n,
                                     std::int64_t dims, const Distance& distance, std::span<const double> reach);
 

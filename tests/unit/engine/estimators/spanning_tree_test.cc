@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stop_token>
 #include <tuple>
 
+#include "engine/backend/kd_search.h"
 #include "engine/backend/ops/spanning_tree.h"
 #include "engine/backend/ops/ward_merges.h"
 #include "engine/core/rng.h"
+#include "engine/estimators/cluster/joined_parts.h"
 #include "engine/estimators/cluster/linkage.h"
 #include "engine/estimators/cluster/point_lanes.h"
 #include "fixture.h"
@@ -53,12 +56,13 @@ std::vector<Edge> plain_tree(const Shape& shape, const std::vector<double>& rows
     for (std::int64_t first = 0; first < shape.n; first += PointLanes::kBlock)
       lanes.reduced(distance, rows.data() + static_cast<std::int64_t>(newest) * shape.dims, first,
                     std::min(shape.n - first, PointLanes::kBlock), pairs.data() + first);
-    std::tuple<double, double, std::size_t> least{kInfinity, kInfinity, n};
+    std::tuple<double, double, std::size_t, std::size_t, std::size_t> least{kInfinity, kInfinity, n, n, n};
     for (std::size_t i = 0; i < n; ++i) {
       best[i] = std::min(best[i], Best{std::max({pairs[i], reach_of(i), reach_of(newest)}), pairs[i], newest});
-      if (!is_in[i]) least = std::min(least, {std::get<0>(best[i]), std::get<1>(best[i]), i});
+      const auto& [length, between, from] = best[i];
+      if (!is_in[i]) least = std::min(least, {length, between, std::min(i, from), std::max(i, from), i});
     }
-    const std::size_t row = std::get<2>(least);
+    const std::size_t row = std::get<4>(least);
     if (row == n) return edges;
     edges.emplace_back(static_cast<std::int32_t>(std::get<2>(best[row])), static_cast<std::int32_t>(row),
                        std::get<0>(least), std::get<1>(least));
@@ -94,6 +98,41 @@ TEST(SpanningTree, IsThatOfPrimWithEveryMetricAndWithTies) {
       expect_plain_tree(shape, rows, distance, {});
       expect_plain_tree(shape, rows, distance, reach);
     }
+}
+
+// Two groups far from each other, from one column to as many as a k-d tree takes, one row more than leaves hold; with
+// reaches that make many lengths equal, and with rows that occur twice.
+TEST(SpanningTree, IsThatOfPrimWherePartsAreJoined) {
+  for (const Shape& shape : {Shape{257, 1}, Shape{1000, 2}, Shape{3000, 5}, Shape{700, kKdColumns}})
+    for (const Distance& distance : {Distance{Metric::kEuclidean}, Distance{Metric::kMinkowski, 1.5}}) {
+      std::vector<double> rows = points(shape, false);
+      std::copy_n(rows.begin(), 20 * shape.dims, rows.end() - 20 * shape.dims);
+      std::vector<double> reach;
+      for (std::int64_t i = 0; i < shape.n; ++i)
+        reach.push_back(distance.reduced(std::round(std::abs(rows[static_cast<std::size_t>(i)])) / 4));
+      const Context ctx{.device = testing::device_named("cpu")};
+      for (const std::vector<double>& reached : {std::vector<double>{}, reach}) {
+        EXPECT_EQ(std::ssize(join_parts(ctx, rows, shape.n, shape.dims, distance, reached)), shape.n - 1);
+        expect_plain_tree(shape, rows, distance, reached);
+      }
+    }
+}
+
+TEST(SpanningTree, IsThatOfTheLowerRowsWhereEdgesAreEqual) {
+  const Shape shape{300, 2};
+  expect_plain_tree(shape, points(shape, true), {}, {});
+  expect_plain_tree(shape, std::vector<double>(600, 7.0), {}, {});
+  std::vector<double> far = points(shape, false);
+  for (double& x : far) x *= 1e200;   // squares overflow
+  expect_plain_tree(shape, far, {}, {});
+}
+
+TEST(SpanningTree, StopsWhereTheJobDoes) {
+  const Shape shape{300, 2};
+  std::stop_source stop;
+  stop.request_stop();
+  const Context ctx{.device = testing::device_named("cpu"), .stop = stop.get_token()};
+  EXPECT_THROW(join_parts(ctx, points(shape, false), shape.n, shape.dims, {}, {}), schema::Error);
 }
 
 std::vector<Edge> tree_on(const std::string& device, const Shape& shape, const std::vector<double>& rows,
