@@ -24,6 +24,7 @@
 #include "schemas/error.h"
 #include "server/admin.h"
 #include "server/api/api.h"
+#include "server/api/cluster_desk.h"
 #include "server/auth/authenticator.h"
 #include "server/auth/token_store.h"
 #include "server/cluster_check.h"
@@ -299,6 +300,8 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   http::net::thread_pool upload_threads(kUploadThreads);
   api::CheckDesk checks(jobs);
   api::TenantThreads previews("previews"), tables("Parquet or Arrow answers");
+  api::ClusterDesk cluster(
+      [&arguments](bool as_json, std::stop_token stop) { return cluster_report(arguments, as_json, std::move(stop)); });
   observe::Gpus gpus(config.nvml);
   if (!gpus.problem().empty()) log_info(fmt::format("no figures of GPUs in /metrics: {}", gpus.problem()));
   const api::Api api{.jobs = jobs,
@@ -309,6 +312,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
                      .streams = &streams,
                      .uploads = &jobs.uploads(),
                      .checks = &checks,
+                     .cluster = config.cluster_ranks > 0 ? &cluster : nullptr,
                      .previews = &previews,
                      .tables = &tables,
                      .scratch = config.data_dir / "models",
@@ -351,6 +355,7 @@ int serve(const Config& config, const std::vector<std::string>& arguments) {
   running = nullptr;
   previews.end();
   tables.end();
+  cluster.end();
   upload_threads.join();   // before the loop goes that they answer to
   if (!may_drain) return EXIT_SUCCESS;
   log_info("stopping: running jobs may end");

@@ -11,7 +11,11 @@
 #include <vector>
 
 #include "client/cli/report.h"
+#include "client/cli/target.h"
+#include "kedge/session.h"
+#include "provisioning/json.h"
 #include "provisioning/process.h"
+#include "provisioning/providers.h"
 
 namespace kedge::cli {
 namespace {
@@ -35,9 +39,27 @@ schema::Error no_report(const provisioning::Outcome& outcome) {
   return {schema::ErrorCode::kUnavailable, std::move(words)};
 }
 
+bool has_settings_here(const Options& options) {
+  const auto is_set = [](const char* name) { return provisioning::environment_variable(name).has_value(); };
+  return !options.file.empty() || is_set("KEDGE_CONFIG") || is_set("KEDGE_CLUSTER_RANKS");
+}
+
+// Of a report in either form.
+bool is_well(const std::string& report, bool is_json) {
+  if (!is_json) return report.ends_with("all well\n");
+  return provisioning::json::truth(provisioning::json::parse(report), "well");
+}
+
+int ask_server(const Options& options) {
+  const std::string report = connect_server(options).check_cluster(options.json);
+  fmt::print("{}", report);
+  return is_well(report, options.json) ? kSucceeded : kFailed;
+}
+
 }   // namespace
 
 int cluster_doctor(const Options& options) {
+  if (!has_settings_here(options)) return ask_server(options);
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kedged";
   std::error_code ignored;
   if (!std::filesystem::exists(program, ignored)) return report(missing(program), options);

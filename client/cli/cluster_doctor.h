@@ -5,8 +5,9 @@
 
 namespace kedge::cli {
 
-// Runs `kedged check-cluster`, which lies beside this program: the settings and the launcher are kedged's. Asks no
-// server; a group of its own runs beside one that a server has.
+// With settings of kedged here, runs `kedged check-cluster`, which lies beside this program: the settings and the
+// launcher are kedged's, and no server is asked. Without, a server does the same. A group of its own runs beside one
+// that a server has.
 int cluster_doctor(const Options& options);
 
 }   // namespace kedge::cli

@@ -182,6 +182,10 @@ schema::EstimatorInfo Session::estimator(std::string_view name) const {
 
 schema::ServerInfo Session::info() const { return schema::from_json<schema::ServerInfo>(transport_->get("/v1/info").body); }
 
+std::string Session::check_cluster(bool as_json) const {
+  return transport_->exchange("POST", "/v1/cluster/check", {}, {}, as_json ? "application/json" : "text/plain").body;
+}
+
 schema::Value Session::upload(const std::string& name, const std::string& file, const std::string& format,
                               const Sent& sent) const {
   const std::string known = format.empty() ? format_of_file(file) : format;

@@ -24,6 +24,8 @@
 
 namespace kedge::server::api {
 
+class ClusterDesk;
+
 // A token as it is shown: without what would give access.
 struct TokenInfo {
   std::string id, tenant, name;
@@ -45,6 +47,7 @@ struct Api {
   std::unique_ptr<AnswerCache> answers = std::make_unique<AnswerCache>();   // about jobs that have ended
   Uploads* uploads = nullptr;                        // null: none are taken
   CheckDesk* checks = nullptr;                       // where long checks of jobs are done; null: where all that may block is done
+  ClusterDesk* cluster = nullptr;   // where the ranks of the device "cluster" are checked; null: it has none
   TenantThreads* previews = nullptr;                 // null: none are made
   TenantThreads* tables = nullptr;                   // where tables become Parquet or Arrow; null: they do not
   std::filesystem::path scratch = {};   // for files that answers are made of; what ends with .part is removed at start

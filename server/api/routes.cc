@@ -5,6 +5,8 @@
 
 namespace kedge::server::api {
 
+// cluster.cc
+Handler check_ranks;
 // datasets.cc
 Handler put_dataset, list_datasets, get_dataset, delete_dataset;
 // documents.cc
@@ -64,6 +66,7 @@ constexpr std::array kRows{
     Row{"GET", "/metrics", get_metrics, Access::kRead},
     Row{"GET", "/openapi.json", get_openapi, Access::kPublic},
     Row{"GET", "/v1/info", get_info, Access::kRead},
+    Row{"POST", "/v1/cluster/check", check_ranks, Access::kAdmin},
     Row{"GET", "/v1/tokens", list_tokens, Access::kRead},
     Row{"GET", "/v1/estimators", list_estimators, Access::kRead},
     Row{"GET", "/v1/estimators/{name}", get_estimator, Access::kRead},

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +23,7 @@
 #include "engine/faults/fail_point.h"
 #include "schemas/codec.h"
 #include "server/jobs/child_environment.h"
+#include "server/jobs/spawn_setup.h"
 
 namespace kedge::server {
 namespace {
@@ -42,28 +42,6 @@ constexpr int kListTimeoutMs = 60'000;                  // a cold CUDA driver ta
 std::string system_text(int error) {
   return std::generic_category().message(error);
 }
-
-// What posix_spawn needs, freed together.
-struct SpawnSetup {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-
-  SpawnSetup() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);   // the server blocks some signals, a worker none
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnSetup() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-};
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;

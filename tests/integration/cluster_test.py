@@ -395,12 +395,50 @@ class Doctor(unittest.TestCase):
         self.assertIn("there is no program no-such-launcher", self.doctor(code=1, settings=self.command("no-such-launcher {worker}")).stderr)
 
     def test_names_settings_that_are_missing_or_wrong(self):
-        self.assertIn("cluster-ranks is not set", self.doctor(code=1).stderr)
+        self.assertIn("cluster-ranks is not set", self.doctor(code=1, settings={}).stderr)
         self.assertIn("must be mpirun, srun or command", self.doctor(code=1, settings={"ranks": 2, "launcher": "ssh"}).stderr)
         self.assertIn("nowhere.toml", self.doctor("--config", self.folder / "nowhere.toml", code=1).stderr)
 
     def test_takes_no_gpu_beside_it(self):
         self.doctor("--gpu", code=64)
+
+    def test_asks_a_server_where_there_are_no_settings_here(self):
+        self.assertIn("http://127.0.0.1:1", self.doctor(code=69, variables={"KEDGE_URL": "http://127.0.0.1:1"}).stderr)
+        with running("--devices", "cpu") as server:
+            self.assertIn("this server has no ranks to check", self.doctor(code=1, variables={"KEDGE_URL": server.url}).stderr)
+
+    @needs_mpi
+    def test_a_server_checks_its_ranks_beside_those_that_run(self):
+        with running("--devices", "cpu", "--cluster-ranks", 2) as server:
+            variables = {"KEDGE_URL": server.url}
+            text = self.doctor(code=0, variables=variables).stdout
+            self.assertRegex(text.splitlines()[0], r"^2 ranks on 1 host, .*MPI")
+            self.assertTrue(text.endswith("all well\n"))
+            report = json.loads(self.doctor("--json", code=0, variables=variables).stdout)
+            self.assertEqual((report["well"], len(report["ranks"])), (True, 2))
+            self.assertEqual(server.call("POST", "/v1/cluster/check").json()["well"], True)
+            self.assertEqual(server.call("POST", "/v1/cluster/check?x=1").status, 400)
+
+    def launching(self, text):
+        """A server whose ranks are started by this script."""
+        return running("--devices", "cpu", "--cluster-ranks", 2, "--cluster-launcher", "command", "--cluster-command", f"{self.script(text)} {{worker}}")
+
+    @needs_mpi
+    def test_a_server_says_what_the_launcher_has_said(self):
+        with self.launching("echo no seats left >&2; exit 7") as server:
+            self.assertIn("no seats left", self.doctor(code=1, variables={"KEDGE_URL": server.url}).stderr)
+
+    @needs_mpi
+    def test_a_server_checks_its_ranks_once_at_a_time_and_not_for_a_client_that_is_gone(self):
+        checks = self.folder / "checks"
+        with self.launching(f"case \"$*\" in *--cluster-check*) echo $$ >>{checks};; esac\nexec sleep 1000") as server:
+            variables = {**os.environ, "KEDGE_URL": server.url, "XDG_STATE_HOME": str(self.folder)}
+            first = subprocess.Popen([BIN / "kedge", "doctor", "--cluster"], env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pid = int(wait_for(lambda: checks.exists() and checks.read_text(), 30, "a check"))
+            self.assertEqual(server.call("POST", "/v1/cluster/check").json()["code"], "TOO_MANY_REQUESTS")
+            first.kill()
+            first.wait()
+            wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), 30, "the end of the check")
 
 
 def device(server):

@@ -140,6 +140,7 @@ def request_for(operation, things):
         "POST /v1/models/{id}/transform": lambda: (f"/v1/models/{things.transformer}/transform", *rows),
         "POST /v2/models/{model}/infer": lambda: (f"/v2/models/{things.model}/infer", *tensors),
         "POST /v2/models/{model}/versions/{version}/infer": lambda: (f"/v2/models/{things.model}/versions/1/infer", *tensors),
+        "POST /v1/cluster/check": lambda: plain("/v1/cluster/check"),
         "POST /v2/repository/index": lambda: ("/v2/repository/index", {}, "application/json"),
         "POST /v2/repository/models/{model}/load": lambda: (f"/v2/repository/models/{things.model}/load", {}, "application/json"),
         "POST /v2/repository/models/{model}/unload": lambda: (f"/v2/repository/models/{things.model}/unload", {}, "application/json"),
@@ -173,6 +174,8 @@ def expected_status(operation, document, tenant, scopes):
         return [401]
     if needs not in scopes:
         return [403]
+    if operation == "POST /v1/cluster/check":
+        return [422]   # this server has no ranks
     is_hers = re.search(r"/(jobs|models)/\{|GET /v1/events$|POST /v1/registry/", operation) and "admin" not in scopes
     is_named = re.search(r"(GET|DELETE) /v1/datasets/\{|(GET|PATCH|PUT|DELETE) /v1/registry/\{", operation)   # each tenant, an admin's too, has names of its own
     return [404] if (is_hers or is_named) and tenant != "alice" else SUCCESS
@@ -235,7 +238,7 @@ def check_problem(row, server, where, answer, has_body):
     row.expect((answer.status == 401) == ("WWW-Authenticate" in answer.headers), f"{where}: a challenge with {answer.status}, or none with 401")
     if has_body:
         code = answer.json()["code"]
-        row.expect(code == {401: "UNAUTHENTICATED", 403: "FORBIDDEN", 404: "NOT_FOUND"}.get(answer.status), f"{where}: {code}")
+        row.expect(code == {401: "UNAUTHENTICATED", 403: "FORBIDDEN", 404: "NOT_FOUND", 422: "DEVICE_UNAVAILABLE"}.get(answer.status), f"{where}: {code}")
     tell_tale = [t.encode() for t in [*server.tokens.values(), str(server.folder), "SELECT", "alice"] if t.encode() in answer.body]
     row.expect(not tell_tale, f"{where}: the answer says {tell_tale}")
 

@@ -195,6 +195,9 @@ class Session {
   schema::Catalogue estimators() const;
   schema::EstimatorInfo estimator(std::string_view name) const;   // Error{kNotFound} says what is nearest
   schema::ServerInfo info() const;
+  // The server starts the ranks of its device "cluster" once more, compares and measures them: its report as JSON or as
+  // text. Takes seconds. Error{kDeviceUnavailable} where it has none, kUnavailable when they do not come together.
+  std::string check_cluster(bool as_json) const;
   // Uploads, as the server describes them: name, format, digest, bytes, rows, columns, created. `file` "-" is stdin;
   // format "csv", "arff", "libsvm", "npy", "npz", "parquet" or "arrow", empty: by the name's ending or the
   // content. `sent` hears how far it is: bytes so far, and of all (0: unknown). It must not throw. Of 16 MiB and more, a
