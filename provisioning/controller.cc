@@ -189,7 +189,7 @@ std::string Controller::reason_to_end(Intent& intent) {
     case LeaseState::kIdleOver:
       break;
   }
-  if (std::ranges::none_of(members, [this](const Intent& member) { return probe_(member).busy; }))
+  if (std::ranges::none_of(members, [this](const Intent& member) { return !member.is_agent() && probe_(member).busy; }))
     return "it is not used";
   intent.lease.renewed = now;
   store_.put(intent);
@@ -302,6 +302,25 @@ void read_devices(const json::Value& info, Readiness& readiness) {
   if (has_gpu) readiness.no_gpu.clear();
 }
 
+// Of a head of a cluster. An entry without memory is the one of the settings: the ranks have not come together. Why
+// they do not is listed after three attempts, and the server goes on trying. Ranks on GPUs have shown that these can be
+// used, which no other worker there may.
+void read_ranks(const json::Value& info, const ClusterPart& cluster, Readiness& readiness) {
+  constexpr std::string_view kTriesOn = "its worker does not start";
+  std::string missing = "it has no device of this name";
+  bool have_come = false;
+  for (const json::Value& device : json::list(info, "devices")) {
+    if (json::text(device, "id") != "cluster") continue;
+    missing = json::text(device, "missing");
+    have_come = json::number(device, "memoryBytes") > 0;
+  }
+  if (cluster.device == "cuda") readiness.no_gpu.clear();
+  if (readiness.looking || (missing.empty() && have_come)) return;
+  readiness.problem = "its ranks have not come together" + (missing.empty() ? "" : ": " + missing);
+  readiness.looking = missing.empty() || missing.starts_with(kTriesOn);
+  if (!readiness.looking) readiness.no_device = "cluster: " + missing;
+}
+
 }   // namespace
 
 Probe https_probe(http::Client& client) {
@@ -314,6 +333,7 @@ Probe https_probe(http::Client& client) {
       const json::Value body = json::parse(info.body);
       readiness.version = json::text(body, "version");
       read_devices(body, readiness);
+      if (intent.is_clustered()) read_ranks(body, intent.cluster, readiness);
       readiness.ready = info.status == 200 && !readiness.version.empty();
       readiness.hopeless = info.status == 401 || info.status == 403;
       if (!readiness.ready) readiness.problem = fmt::format("{} answers {}", request.url, info.status);

@@ -21,9 +21,9 @@ struct Readiness {
   bool ready = false;
   bool hopeless = false;   // another server answers there: wrong certificate, wrong token
   bool busy = false;       // jobs are queued or running
-  bool looking = false;    // it does not know its devices yet, so no job runs
+  bool looking = false;    // it does not know its devices yet, or waits for the ranks of its cluster, so no job runs
   std::string version;
-  std::string problem;   // while it is not ready
+  std::string problem;   // while it is not ready or still looks
   std::string no_gpu;    // why it can use no GPU; empty: it can, or does not know yet
   std::string no_device;   // why it can use no device at all, likewise
 };
@@ -46,6 +46,7 @@ struct UpOptions {
   Lease lease;
   std::string image;
   bool one_job = false;
+  std::function<std::string()> new_host_key;   // for wish.cluster: the text of a key that `kedge host-agent` takes
   std::optional<double> max_spend;        // USD for this machine, its fuse's slack included
   std::optional<double> spend_cap;        // USD for all machines: what is rented now at most, and what was paid in 30 days
   std::chrono::seconds boot_limit{600};   // from the launch to an answer
@@ -116,6 +117,7 @@ class Controller {
   // the user chose.
   UpResult up(const UpOptions& options);
   // wish.nodes machines of one offer, so in one place, with one lease: all or none. As up(); an interrupt ends all.
+  // For a cluster the first, its head, comes up last and counts as ready when it has ranks on all.
   GangResult up_gang(const UpOptions& options);
   // end() for all machines of a gang, which end at the same time.
   bool end_gang(const std::string& gang, const std::string& why);

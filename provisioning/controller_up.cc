@@ -38,8 +38,11 @@ struct Controller::Trial {
   UpResult& result;
   Intent& intent = result.intent;
   std::string failure;
+  bool is_called = false;        // a launch was tried
   bool machine_failed = false;   // there was a machine, and it was no good
   std::optional<Failure> kind;   // of what the provider refused
+  std::string private_address = {};
+  std::span<Trial> agents = {};   // of the cluster whose head this is
 
   bool run();
   bool reserve(const Offer& offer);
@@ -53,8 +56,10 @@ struct Controller::Trial {
   bool adopt(const Machine& machine);
   bool boot(double deadline);
   bool start(double deadline);
+  bool is_placed(const Machine& machine) const;
   bool accept(const Readiness& readiness);
   bool has_ended();
+  bool has_ended_or_lost_an_agent();
   void give_up(const std::string& why);
   template <class Step>
   bool phase(const char* name, const std::string& note, Step step);
@@ -129,6 +134,7 @@ bool Controller::Trial::adopt(const Machine& machine) {
   intent.machine = machine.id;
   intent.address = machine.address;
   intent.port = machine.port;
+  private_address = machine.private_address;
   controller.store_.put(intent);
   return true;
 }
@@ -162,6 +168,7 @@ void Controller::Trial::clean_up_refused() {
 }
 
 bool Controller::Trial::launch() {
+  is_called = true;
   try {
     return adopt(provider.launch(intent));
   } catch (const ProviderError& error) {
@@ -184,6 +191,11 @@ void Controller::Trial::give_up(const std::string& why) {
     failure += "\n    told to end, not ended yet: `kedge machines gc` continues with it";
 }
 
+bool Controller::Trial::is_placed(const Machine& machine) const {
+  return machine.state == MachineState::kRunning && !machine.address.empty() &&
+         (!intent.is_agent() || !machine.private_address.empty());
+}
+
 // Until the provider says that it runs and where.
 bool Controller::Trial::boot(double deadline) {
   std::string state = "nothing was heard of it";
@@ -195,7 +207,7 @@ bool Controller::Trial::boot(double deadline) {
       if (machine && !intent.seen) intent.seen = true, controller.store_.put(intent);
       if (machine && machine->state == MachineState::kEnding) return give_up("the machine ends while it starts"), false;
       if (machine) state = "its state is " + machine->detail;
-      if (machine && machine->state == MachineState::kRunning && !machine->address.empty()) return adopt(*machine);
+      if (machine && is_placed(*machine)) return adopt(*machine);
     } catch (const ProviderError& error) {
       if (error.failure == Failure::kAuth) throw;
       state = error.what();
@@ -227,6 +239,14 @@ bool Controller::Trial::has_ended() {
   }
 }
 
+bool Controller::Trial::has_ended_or_lost_an_agent() {
+  if (has_ended()) return give_up("the machine ended before its server answered"), true;
+  for (Trial& agent : agents)
+    if (agent.has_ended())
+      return give_up(fmt::format("{}, which is to run ranks for it, ended", agent.intent.id)), true;
+  return false;
+}
+
 // Until our server answers there, with our certificate and to our token, and a device of it can run jobs.
 bool Controller::Trial::start(double deadline) {
   constexpr std::chrono::milliseconds kPoll{100};
@@ -235,12 +255,13 @@ bool Controller::Trial::start(double deadline) {
   Readiness readiness;
   for (int round = 1, without_device = 0; controller.clock_.steady_seconds() < deadline; ++round) {
     readiness = controller.probe_(intent);
-    if (readiness.ready && readiness.looking) readiness.problem = "it still looks for its devices";
+    if (readiness.ready && readiness.looking && readiness.problem.empty())
+      readiness.problem = "it still looks for its devices";
     if (readiness.ready && !readiness.looking && readiness.no_device.empty()) return accept(readiness);
     if (!readiness.no_device.empty() && ++without_device == kRoundsWithoutDevice)
       return give_up("its server has no device: " + readiness.no_device), false;
     if (readiness.hopeless) return give_up("something else answers there: " + readiness.problem), false;
-    if (round % kDescribeEvery == 0 && has_ended()) return give_up("the machine ended before its server answered"), false;
+    if (round % kDescribeEvery == 0 && has_ended_or_lost_an_agent()) return false;
     controller.clock_.sleep(round < kDescribeEvery ? kPoll : controller.times_.poll);
   }
   return give_up(fmt::format("the server did not get ready within {} s: {}", options.boot_limit.count(), readiness.problem)), false;
@@ -338,13 +359,29 @@ struct Controller::GangTrial {
   std::string failure;
   bool machine_failed = false;
   std::optional<Failure> kind;
-  std::size_t launched = 0;   // so many launches were tried
+  double deadline = 0;   // of those that were launched last
 
   bool run();
   bool reserve();
-  bool each(const char* name, const std::function<bool(Trial&)>& step);
+  void make_cluster();
+  void name_hosts();
+  bool come_up();
+  bool launch_and_boot(std::span<Trial> some);
+  bool start(std::span<Trial> some);
+  bool each(std::span<Trial> some, const char* name, const std::function<bool(Trial&)>& step);
   bool give_back(const std::string& why);
 };
+
+// Ranks compute on GPUs where the user wished some, one on each; else one rank has the cores of its machine.
+void Controller::GangTrial::make_cluster() {
+  const bool on_gpus = !options.wish.gpu.empty();
+  const ClusterPart part{.key = options.new_host_key(),
+                         .ranks = on_gpus ? std::max(1, offer.gpus) : 1,
+                         .device = on_gpus ? "cuda" : "cpu",
+                         .patience_s = std::max<std::int64_t>(options.lease.idle_s, options.boot_limit.count()),
+                         .hosts = {}};
+  for (Trial& trial : trials) trial.intent.cluster = part;
+}
 
 bool Controller::GangTrial::reserve() {
   const auto nodes = static_cast<std::size_t>(options.wish.nodes);
@@ -361,14 +398,15 @@ bool Controller::GangTrial::reserve() {
     trial.write(offer, *lease);
     trial.intent.gang = trials[0].intent.id;
     trial.intent.nodes = options.wish.nodes;
-    trial.keep();
   }
+  if (options.wish.cluster) make_cluster();
+  for (Trial& trial : trials) trial.keep();
   return true;
 }
 
-bool Controller::GangTrial::each(const char* name, const std::function<bool(Trial&)>& step) {
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    Trial& trial = trials[i];
+bool Controller::GangTrial::each(std::span<Trial> some, const char* name, const std::function<bool(Trial&)>& step) {
+  for (Trial& trial : some) {
+    const std::ptrdiff_t i = &trial - trials.data();
     const std::string what = *name == 'l' ? describe(offer) : trial.intent.machine;
     if (trial.phase(name, fmt::format("{} of {}: {}", i + 1, trials.size(), what), [&] { return step(trial); }))
       continue;
@@ -383,23 +421,45 @@ bool Controller::GangTrial::each(const char* name, const std::function<bool(Tria
 // A row whose launch was never called has no machine. false: some have not ended yet.
 bool Controller::GangTrial::give_back(const std::string& why) {
   std::vector<Intent> made;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const Intent& intent = trials[i].intent;
-    if (!controller.store_.find(intent.id)) continue;
-    if (i < launched) made.push_back(intent);
-    else controller.store_.remove(intent.id);
+  for (const Trial& trial : trials) {
+    if (!controller.store_.find(trial.intent.id)) continue;
+    if (trial.is_called) made.push_back(trial.intent);
+    else controller.store_.remove(trial.intent.id);
   }
   return controller.end_all(made, why);
 }
 
+bool Controller::GangTrial::launch_and_boot(std::span<Trial> some) {
+  if (!each(some, "launch", [](Trial& trial) { return trial.launch(); })) return false;
+  deadline = controller.clock_.steady_seconds() + static_cast<double>(options.boot_limit.count());
+  return each(some, "boot", [this](Trial& trial) { return trial.boot(deadline); });
+}
+
+bool Controller::GangTrial::start(std::span<Trial> some) {
+  return each(some, "start", [this](Trial& trial) { return trial.start(deadline); });
+}
+
+// mpirun counts as its own host what has a name of this machine.
+void Controller::GangTrial::name_hosts() {
+  ClusterPart& head = trials[0].intent.cluster;
+  trials[0].agents = std::span(trials).subspan(1);
+  head.hosts = {fmt::format("localhost:{}", head.ranks)};
+  for (const Trial& agent : trials[0].agents)
+    head.hosts.push_back(fmt::format("{}:{}", agent.private_address, head.ranks));
+  controller.store_.put(trials[0].intent);
+}
+
+// The settings of a cluster's head have the addresses of its agents, so it comes after them.
+bool Controller::GangTrial::come_up() {
+  const std::span<Trial> all(trials);
+  if (!options.wish.cluster) return launch_and_boot(all) && start(all);
+  if (!launch_and_boot(all.subspan(1))) return false;
+  name_hosts();
+  return launch_and_boot(all.first(1)) && start(all.first(1));
+}
+
 bool Controller::GangTrial::run() {
-  const bool are_launched = each("launch", [this](Trial& trial) {
-    ++launched;
-    return trial.launch();
-  });
-  const double deadline = controller.clock_.steady_seconds() + static_cast<double>(options.boot_limit.count());
-  if (!are_launched || !each("boot", [&](Trial& trial) { return trial.boot(deadline); }) ||
-      !each("start", [&](Trial& trial) { return trial.start(deadline); })) {
+  if (!come_up()) {
     if (!give_back("another machine of its gang failed"))
       failure += "\n    the others were told to end, and not all have ended: `kedge machines gc` continues with them";
     return false;

@@ -44,6 +44,26 @@ std::int64_t whole(const json::Value& value, std::string_view path) {
   return static_cast<std::int64_t>(json::number(value, path));
 }
 
+ValueMap cluster_value(const ClusterPart& cluster) {
+  json::ValueList hosts;
+  for (const std::string& host : cluster.hosts) hosts.emplace_back(host);
+  return {{"key", cluster.key},
+          {"ranks", cluster.ranks},
+          {"device", cluster.device},
+          {"patienceS", cluster.patience_s},
+          {"hosts", hosts}};
+}
+
+ClusterPart cluster_from(const json::Value& value) {
+  ClusterPart cluster{.key = json::text(value, "key"),
+                      .ranks = static_cast<int>(json::number(value, "ranks", 1)),
+                      .device = json::text(value, "device"),
+                      .patience_s = whole(value, "patienceS"),
+                      .hosts = {}};
+  for (const json::Value& host : json::list(value, "hosts")) cluster.hosts.push_back(json::text(host, ""));
+  return cluster;
+}
+
 Stage stage_from(const std::string& name) {
   for (std::size_t i = 0; i < kStages.size(); ++i)
     if (kStages[i] == name) return static_cast<Stage>(i);
@@ -61,7 +81,7 @@ std::string name_prefix(const std::string& owner) {
 }
 
 std::string Intent::url() const {
-  if (address.empty()) return {};
+  if (address.empty() || is_agent()) return {};
   const bool v6 = address.find(':') != std::string::npos;
   return fmt::format("https://{}{}{}:{}", v6 ? "[" : "", address, v6 ? "]" : "", port);
 }
@@ -72,22 +92,16 @@ std::string intent_to_json(const Intent& intent) {
                           {"key", intent.identity.key},
                           {"pin", intent.identity.pin},
                           {"token", intent.identity.token}};
-  return json::write(ValueMap{{"id", intent.id},
-                              {"offer", offer_value(intent.offer)},
-                              {"image", intent.image},
-                              {"stage", std::string(stage_name(intent.stage))},
-                              {"oneJob", intent.one_job},
-                              {"gang", intent.gang},
-                              {"nodes", intent.nodes},
-                              {"machine", intent.machine},
-                              {"seen", intent.seen},
-                              {"address", intent.address},
-                              {"port", intent.port},
-                              {"lease", lease},
-                              {"identity", identity},
-                              {"created", intent.created},
-                              {"ended", intent.ended},
-                              {"note", intent.note}});
+  ValueMap row{{"id", intent.id},          {"offer", offer_value(intent.offer)},
+               {"image", intent.image},    {"stage", std::string(stage_name(intent.stage))},
+               {"oneJob", intent.one_job}, {"gang", intent.gang},
+               {"nodes", intent.nodes},    {"machine", intent.machine},
+               {"seen", intent.seen},      {"address", intent.address},
+               {"port", intent.port},      {"lease", lease},
+               {"identity", identity},     {"created", intent.created},
+               {"ended", intent.ended},    {"note", intent.note}};
+  if (intent.is_clustered()) row.emplace_back("cluster", cluster_value(intent.cluster));
+  return json::write(row);
 }
 
 Intent intent_from_json(const std::string& text) {
@@ -102,6 +116,7 @@ Intent intent_from_json(const std::string& text) {
   intent.one_job = json::truth(value, "oneJob");
   intent.gang = json::text(value, "gang");
   if (!intent.gang.empty()) intent.nodes = static_cast<int>(json::number(value, "nodes"));
+  intent.cluster = cluster_from(json::at(value, "cluster"));
   intent.machine = json::text(value, "machine");
   intent.seen = json::truth(value, "seen");
   intent.address = json::text(value, "address");

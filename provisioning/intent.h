@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "provisioning/identity.h"
 #include "provisioning/lease.h"
@@ -17,6 +18,18 @@ enum class Stage {
 };
 std::string_view stage_name(Stage stage);
 
+// What makes a gang one cluster: its first machine, the head, has a server whose device "cluster" has ranks on all
+// machines. On the others runs `kedge host-agent`, which starts the ranks there.
+struct ClusterPart {
+  std::string key;               // secret: the text of the hosts' key, made for this gang; empty: there is no cluster
+  int ranks = 1;                 // on each machine
+  std::string device;            // of the ranks: cpu or cuda
+  std::int64_t patience_s = 0;   // how long an agent without a connection goes on
+  std::vector<std::string> hosts;   // of the head: HOST:RANKS, itself first
+
+  friend bool operator==(const ClusterPart&, const ClusterPart&) = default;
+};
+
 // A row of the store. `id` is also the machine's name and tag, and the token that makes a launch idempotent.
 struct Intent {
   std::string id;   // "kedge-<owner>-<random>"
@@ -27,6 +40,7 @@ struct Intent {
   std::string
       gang;        // the id of the first machine of its gang, which are rented and ended together; empty: it is alone
   int nodes = 1;   // machines of the gang
+  ClusterPart cluster;
   std::string machine;    // the provider's id; empty: not known (yet)
   bool seen = false;      // the provider has shown it: from then on "not there" means gone
   std::string address;    // host of the server, once known
@@ -37,7 +51,9 @@ struct Intent {
   std::int64_t ended = 0;     // when we first told it to end
   std::string note;           // why it ends, for people
 
-  std::string url() const;   // "https://address:port", or empty
+  bool is_clustered() const { return !cluster.key.empty(); }
+  bool is_agent() const { return is_clustered() && id != gang; }   // it has no server
+  std::string url() const;   // "https://address:port"; empty: not known, or it has no server
 };
 
 // What the names of all machines of an owner begin with.

@@ -29,6 +29,7 @@ struct Wish {
   std::string gpu;                   // empty: any machine will do, the cheapest
   int gpus = 1;                      // at least so many, where a GPU is requested
   int nodes = 1;                     // machines in one place and one network: more than one is a gang
+  bool cluster = false;              // the gang is one cluster: its first machine has a server with ranks on all
   std::optional<double> max_price;   // USD an hour, of one machine
   std::string region;                // a prefix of the offer's region
   std::string provider;              // empty: all that are configured

@@ -16,7 +16,7 @@ namespace {
 constexpr ProviderRow kProviders[] = {
     {"local", "a process on this machine", "kedged in this program's folder, or KEDGE_KEDGED", false, make_local},
     {"docker", "a container on this machine", "KEDGE_DOCKER, or docker or podman with an engine that answers", false,
-     make_docker},
+     make_docker, "", "examples/cluster/compose.yaml starts containers as one cluster"},
     {"ssh", "machines that you have", "KEDGE_SSH_HOSTS (user@host,...)", false, make_ssh,
      "each is another machine: name them as hosts of the cluster (docs/cluster.md)"},
     {"aws", "EC2 instances", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE in ~/.aws/credentials", true,
@@ -38,7 +38,8 @@ constexpr ProviderRow kProviders[] = {
      "its machines are of many hosts, which share no private network"},
     {"scaleway", "GPU and compute instances", "SCW_SECRET_KEY and SCW_DEFAULT_PROJECT_ID", true, make_scaleway,
      "a private network must be made and attached, which is not done"},
-    {"digitalocean", "droplets with GPUs and without", "DIGITALOCEAN_TOKEN", true, make_digitalocean},
+    {"digitalocean", "droplets with GPUs and without", "DIGITALOCEAN_TOKEN", true, make_digitalocean, "",
+     "its droplets have no firewall, so every stranger would reach MPI's ports"},
 };
 
 }  // namespace
@@ -53,12 +54,25 @@ std::string_view why_no_gang(std::string_view provider) {
   return {};
 }
 
+std::string_view why_no_cluster(std::string_view provider) {
+  for (const ProviderRow& row : kProviders)
+    if (row.name == provider) return *row.no_gang ? row.no_gang : row.no_cluster;
+  return {};
+}
+
 void check_gang(const Wish& wish) {
   const std::string_view reason = wish.nodes > 1 ? why_no_gang(wish.provider) : std::string_view();
   if (!reason.empty())
     throw schema::Error(schema::ErrorCode::kInvalidValue,
                         fmt::format("{} rents no gangs of {} machines: {}", wish.provider, wish.nodes, reason),
                         "nodes");
+  if (!wish.cluster) return;
+  if (wish.nodes < 2)
+    throw schema::Error(schema::ErrorCode::kInvalidValue, "a cluster has 2 machines or more: --nodes says how many",
+                        "cluster");
+  if (const std::string_view why = why_no_cluster(wish.provider); !why.empty())
+    throw schema::Error(schema::ErrorCode::kInvalidValue, fmt::format("{} rents no clusters: {}", wish.provider, why),
+                        "cluster");
 }
 
 std::optional<std::string> environment_variable(const std::string& name) {

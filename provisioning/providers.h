@@ -36,13 +36,18 @@ struct ProviderRow {
   // Why several of its machines are no gang: machines of one gang reach each other at private addresses. Empty: they
   // do.
   const char* no_gang = "";
+  // Why a gang of its machines is no cluster, whose ranks reach each other at any port and no stranger reaches them.
+  const char* no_cluster = "";
 };
 
 std::span<const ProviderRow> provider_rows();
 
 // ProviderRow::no_gang; empty for a provider without a row.
 std::string_view why_no_gang(std::string_view provider);
-// schema::Error when `nodes` machines are wished of a provider, named by the user, that rents no gangs.
+// The same for a cluster: ProviderRow::no_gang or no_cluster.
+std::string_view why_no_cluster(std::string_view provider);
+// schema::Error when a gang or a cluster is wished of a provider, named by the user, that rents none, and for a cluster
+// of one machine.
 void check_gang(const Wish& wish);
 
 // Those that are set up; `only` (empty: all by_default) by name. schema::Error when `only` does not exist or is not set up,

@@ -35,7 +35,9 @@ std::string objection(const Wish& wish, const std::string& gpu, const Offer& off
   if (wish.max_price && offer.price_usd_per_hour > *wish.max_price)
     return fmt::format("{:.3f} USD/h is above the cap of {:.3f}", offer.price_usd_per_hour, *wish.max_price);
   if (wish.nodes > 1)
-    if (const auto reason = why_no_gang(offer.provider); !reason.empty()) return std::string(reason);
+    if (const auto reason = wish.cluster ? why_no_cluster(offer.provider) : why_no_gang(offer.provider);
+        !reason.empty())
+      return std::string(reason);
   if (!offer.available) return "sold out";
   if (too_old(offer.gpu)) return fmt::format("{} is older than what CUDA {:.0f} runs on", offer.gpu, kLeastCuda);
   if (!offer.flaw.empty()) return offer.flaw;

@@ -93,6 +93,9 @@ void spec(CLI::App& app, Options& options) {
   app.add_option("--register", options.register_as,
                  "Make the job's model a new version of this registered model when the job ends")
       ->type_name("NAME");
+  app.add_option("--device", options.device,
+                 "Where the job runs, in place of what the file says: auto, cpu, cuda, cuda:N or cluster")
+      ->type_name("DEVICE");
 }
 
 void spec_and_machine(CLI::App& app, Options& options) {
@@ -282,11 +285,12 @@ void checks(CLI::App& app, Options& options) {
                    "Ask no server: compare what the GPU of this machine computes with what its CPU does, in a minute");
   CLI::Option* const cluster =
       app.add_flag("--cluster", options.cluster,
-                   "Ask no server: start a group of ranks as kedged does, compare their machines and versions, and "
-                   "measure the lines between them")
+                   "Start a group of ranks as kedged does, compare their machines and versions, and measure the lines "
+                   "between them: here with --config or the variables of kedged, else by the server")
           ->excludes(gpu);
-  app.add_option("--config", options.file,
-                 "With --cluster: the file of kedged's settings (default: KEDGE_CONFIG and KEDGE_CLUSTER_...)")
+  app.add_option(
+         "--config", options.file,
+         "With --cluster: the file of kedged's settings on this machine (default: KEDGE_CONFIG and KEDGE_CLUSTER_...)")
       ->type_name("FILE")
       ->needs(cluster);
 }
@@ -320,6 +324,10 @@ void host_agent(CLI::App& app, Options& options) {
                  "A program that may be started, by name or path; may be repeated (default orted, of Open MPI)")
       ->type_name("PROGRAM")
       ->allow_extra_args(false);
+  duration(app, "--idle-end", options.agent_idle_s, {.least = 0, .most = 7 * kDay, .bare = 1},
+           "Time without a connection after which the agent ends; 0 is never");
+  duration(app, "--life-end", options.agent_life_s, {.least = 0, .most = 30 * kDay, .bare = 1},
+           "Time after which it ends, even if programs run; 0 is never");
   app.add_option("--new-key", options.new_key, "Make a key in this file, which must not be there, and end")
       ->type_name("FILE");
 }
@@ -344,6 +352,8 @@ void wish_or_dry_run(CLI::App& app, Options& options) {
                  "How many machines, 1 to 64: all or none, in one place, with one lease (default 1)")
       ->check(within(1, 64))
       ->type_name("N");
+  app.add_flag("--cluster", options.rent.cluster,
+               "Make the machines one cluster, on which jobs with the device cluster run; the image needs Open MPI");
 }
 
 void machine_or_all(CLI::App& app, Options& options) {

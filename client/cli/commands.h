@@ -22,6 +22,7 @@ struct RentOptions {
   std::string gpu, region, provider, image;
   int gpus = 1;
   int nodes = 1;                     // up --nodes: more than one is a gang
+  bool cluster = false;              // up --cluster
   std::optional<double> max_price;   // USD an hour
   std::optional<double> max_spend, spend_cap;   // USD: of this machine, of all
   bool spot = false, spot_only = false, dry_run = false;
@@ -46,6 +47,7 @@ struct Options {
   bool as_they_come = false;            // map --as-they-come
   std::string state;           // jobs --state
   std::string register_as;     // run --register, submit --register
+  std::string device;          // run --device, submit --device
   std::int64_t after = 0;      // watch --after
   int limit = 20;              // jobs --limit
   int rows = 10;               // data show --rows
@@ -66,6 +68,7 @@ struct Options {
   std::string new_key;         // host-agent --new-key
   std::string listen = ":5335";         // host-agent --listen
   std::vector<std::string> allowed{};   // host-agent --allow
+  double agent_idle_s = 0, agent_life_s = 0;   // host-agent --idle-end, --life-end; 0: never
 };
 
 // One subcommand. `declare` adds its arguments; `run` does it and returns the exit code. Data goes to stdout, talk to stderr.

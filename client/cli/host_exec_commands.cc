@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <string>
 
 #include "client/cli/report.h"
@@ -25,7 +27,8 @@ host::HostKey key_of(const Options& options) {
   return host::read_host_key(options.file);
 }
 
-// Into the address, without brackets, and the port.
+}   // namespace
+
 void set_place(host::AgentOptions& agent, const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -37,8 +40,6 @@ void set_place(host::AgentOptions& agent, const std::string& text) {
   if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
   if (!address.empty()) agent.address = address;
 }
-
-}   // namespace
 
 // mpirun gives the command as ssh takes it: words that are joined with blanks and divided again on the other host.
 int host_exec(const Options& options) {
@@ -53,13 +54,15 @@ int host_exec(const Options& options) {
 
 int host_agent(const Options& options) {
   if (!options.new_key.empty()) {
-    host::write_host_key(host::make_host_key(), options.new_key);
+    host::write_host_key(host::host_key_text(host::make_host_key()), options.new_key);
     print_text(fmt::format("{} is the key of the cluster: copy it to each host, readable for its owner alone\n",
                            options.new_key),
                options);
     return kSucceeded;
   }
-  host::AgentOptions agent{.key = key_of(options)};
+  host::AgentOptions agent{.key = key_of(options),
+                           .idle_end = std::chrono::seconds(std::llround(options.agent_idle_s)),
+                           .life_end = std::chrono::seconds(std::llround(options.agent_life_s))};
   set_place(agent, options.listen);
   if (!options.allowed.empty()) agent.allowed = options.allowed;
   return host::run_agent(agent);

@@ -1,7 +1,10 @@
 // host-exec and host-agent: programs on the other hosts of a cluster, without sshd.
 #pragma once
 
+#include <string>
+
 #include "client/cli/commands.h"
+#include "client/host/agent.h"
 
 namespace kedge::cli {
 
@@ -10,5 +13,7 @@ namespace kedge::cli {
 int host_exec(const Options& options);
 // The agent, until SIGTERM; or with --new-key, makes the key of a cluster.
 int host_agent(const Options& options);
+// Where the agent listens: ADDRESS:PORT, :PORT or [ADDRESS]:PORT. Errors: kInvalidValue.
+void set_place(host::AgentOptions& agent, const std::string& text);
 
 }   // namespace kedge::cli

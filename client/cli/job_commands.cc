@@ -34,6 +34,7 @@ schema::JobSpec read_spec(const Options& options) {
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
   schema::JobSpec spec = schema::from_json<schema::JobSpec>(text);
+  if (!options.device.empty()) spec.device = options.device;
   if (!options.register_as.empty()) spec.registerAs = options.register_as;
   return spec;
 }

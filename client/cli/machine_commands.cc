@@ -130,14 +130,18 @@ int up_gang(const Options& options) {
   for (const UpResult& member : gang.members) {
     most += cost_at_most(member.intent);
     if (options.json) fmt::print("{}\n", intent_json(member.intent, now, member.fuse));
-    else fmt::print("{}\n", member.intent.url());
+    else if (!member.intent.is_agent()) fmt::print("{}\n", member.intent.url());
   }
   const std::string hidden = hidden_by_environment("this machine");
   if (!hidden.empty()) fmt::print(stderr, "warning: {}\n", hidden);
-  if (!options.json)
-    fmt::print(stderr,
-               "{} machines, at most {:.2f} USD together. The first is the current one; `kedge down` ends them all.\n",
-               gang.members.size(), most);
+  if (options.json) return kSucceeded;
+  const Intent& first = gang.members[0].intent;
+  if (first.is_clustered())
+    fmt::print(stderr, "{} ranks on {} machines run the jobs whose device is cluster\n",
+               first.cluster.ranks * first.nodes, first.nodes);
+  fmt::print(stderr,
+             "{} machines, at most {:.2f} USD together. The first is the current one; `kedge down` ends them all.\n",
+             gang.members.size(), most);
   return kSucceeded;
 }
 
@@ -163,7 +167,7 @@ int offers(const Options& options) { return show_selection(options, false); }
 
 int up(const Options& options) {
   if (options.rent.dry_run) return show_selection(options, true);
-  if (options.rent.nodes > 1) return up_gang(options);
+  if (options.rent.nodes > 1 || options.rent.cluster) return up_gang(options);
   const InterruptGuard guard;
   Rental rental(Rental::Reach::kRent, options.rent.provider, options.json);
   const UpOptions wanted = up_options(options);

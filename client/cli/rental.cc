@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "client/cli/phase_display.h"
+#include "client/host/key.h"
 #include "provisioning/json.h"
 
 namespace kedge::cli {
@@ -99,6 +100,7 @@ provisioning::UpOptions up_options(const Options& options) {
   up.wish = {.gpu = rent.gpu,
              .gpus = rent.gpus,
              .nodes = rent.nodes,
+             .cluster = rent.cluster,
              .max_price = rent.max_price,
              .region = rent.region,
              .provider = rent.provider};
@@ -113,6 +115,7 @@ provisioning::UpOptions up_options(const Options& options) {
   up.image = !rent.image.empty() ? rent.image : provisioning::environment_variable("KEDGE_IMAGE").value_or("");
   up.boot_limit = std::chrono::seconds(std::llround(std::ceil(rent.boot_limit_s)));
   up.keep_after_interrupt = ask_to_keep;
+  up.new_host_key = [] { return host::host_key_text(host::make_host_key()); };
   return up;
 }
 
@@ -152,6 +155,7 @@ std::string intent_json(const provisioning::Intent& intent, std::int64_t now, co
   if (!intent.gang.empty()) {
     value.emplace_back("gang", intent.gang);
     value.emplace_back("nodes", intent.nodes);
+    if (intent.is_clustered()) value.emplace_back("cluster", intent.is_agent() ? "agent" : "head");
   }
   return json::write(value);
 }

@@ -131,7 +131,7 @@ int list_servers(const Options& options) {
               options);
   for (const provisioning::Intent& intent :
        provisioning::IntentStore(provisioning::default_state_directory()).list().intents)
-    print_row(intent.id == machine, intent.id, intent.url(), "rented", true, true, options);
+    if (!intent.is_agent()) print_row(intent.id == machine, intent.id, intent.url(), "rented", true, true, options);
   if (!options.json) fmt::print(stderr, "commands go to {}\n", server_url(options));
   return kSucceeded;
 }
@@ -174,6 +174,9 @@ int use(const Options& options) {
   if (options.none) return use_nothing(options);
   if (options.argument.empty()) return list_servers(options);
   if (const auto machine = provisioning::IntentStore(provisioning::default_state_directory()).find(options.argument)) {
+    if (machine->is_agent())
+      throw schema::Error(schema::ErrorCode::kInvalidValue,
+                          fmt::format("{} has no server: it runs ranks for {}", machine->id, machine->gang), "server");
     use_machine(machine->id);
     print_choice({.name = machine->id, .url = machine->url()}, options);
     return kSucceeded;

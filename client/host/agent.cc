@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -72,6 +73,28 @@ std::string place_of(int fd) {
   return address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+// When an agent of a rented machine is no longer wanted.
+class Ends {
+ public:
+  explicit Ends(const AgentOptions& options) : idle_(options.idle_end), life_(options.life_end) {}
+
+  // Why it ends now; empty: it does not.
+  std::string reason(bool has_connections) {
+    const auto now = Clock::now();
+    if (has_connections) used_ = now;
+    if (idle_ > idle_.zero() && now - used_ >= idle_) return fmt::format("no connection for {} s", idle_.count());
+    if (life_ > life_.zero() && now - begun_ >= life_) return fmt::format("its life of {} s is over", life_.count());
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::chrono::seconds idle_, life_;
+  const Clock::time_point begun_ = Clock::now();
+  Clock::time_point used_ = begun_;
+};
+
 class Connections {
  public:
   Connections(const HostKey& key, Allowed allowed) : key_(key), allowed_(std::move(allowed)) {}
@@ -90,6 +113,7 @@ class Connections {
     if (child > 0) processes_.insert(child);
     else fmt::print(stderr, "kedge host-agent: a connection was closed: {} are open\n", processes_.size());
   }
+  bool any() const { return !processes_.empty(); }
   void forget_ended() {
     for (pid_t pid = 0; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) processes_.erase(pid);
   }
@@ -114,12 +138,16 @@ int run_agent(const AgentOptions& options) {
   for (const int number : {SIGTERM, SIGINT}) ::signal(number, [](int) { must_stop = 1; });
   fmt::print("kedge host-agent: listening at {}\n", place_of(listener));
   std::fflush(stdout);
-  while (must_stop == 0) {
+  Ends ends(options);
+  std::string why;
+  while (must_stop == 0 && why.empty()) {
     pollfd wait{.fd = listener, .events = POLLIN, .revents = 0};
     ::poll(&wait, 1, kLook_ms);
     if (wait.revents != 0) connections.accept_at(listener);
     connections.forget_ended();
+    why = ends.reason(connections.any());
   }
+  if (!why.empty()) fmt::print(stderr, "kedge host-agent: ends: {}\n", why);
   ::close(listener);
   connections.end();
   return 0;

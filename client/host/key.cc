@@ -47,9 +47,11 @@ HostKey make_host_key() {
           .fingerprint = made.fingerprint};
 }
 
-void write_host_key(const HostKey& key, const std::filesystem::path& file) {
-  const std::string text =
-      fmt::format("{}{}\n{}{}\n{}{}", kToken, key.token, kFingerprint, key.fingerprint, key.certificate, key.secret);
+std::string host_key_text(const HostKey& key) {
+  return fmt::format("{}{}\n{}{}\n{}{}", kToken, key.token, kFingerprint, key.fingerprint, key.certificate, key.secret);
+}
+
+void write_host_key(const std::string& text, const std::filesystem::path& file) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   const bool is_there = fd < 0 && errno == EEXIST;
   const bool is_written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());

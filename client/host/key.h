@@ -18,9 +18,12 @@ struct HostKey {
 
 HostKey make_host_key();
 
+// As the file has it.
+std::string host_key_text(const HostKey& key);
+
 // A text file. Writing makes it readable for its owner alone, and does not replace a file. Reading refuses a file that
 // everybody may read. Errors: kInvalidValue, kNotFound or kConflict with the file's name.
-void write_host_key(const HostKey& key, const std::filesystem::path& file);
+void write_host_key(const std::string& text, const std::filesystem::path& file);   // host_key_text()
 HostKey read_host_key(const std::filesystem::path& file);
 
 }   // namespace kedge::host

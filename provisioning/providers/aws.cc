@@ -17,7 +17,8 @@
 namespace kedge::provisioning {
 namespace {
 
-constexpr const char* kGroup = "kedge";   // the security group; costs nothing and stays
+// Security groups, which cost nothing and stay. The machines of clusters reach each other at any port.
+constexpr const char *kGroup = "kedge", *kClusterGroup = "kedge-cluster";
 
 struct AwsSettings {
   AwsKeys keys;
@@ -62,7 +63,7 @@ class Aws final : public Provider {
                   {"MinCount", "1"},
                   {"MaxCount", "1"},
                   {"ClientToken", intent.id},
-                  {"SecurityGroupId.1", security_group(region)},
+                  {"SecurityGroupId.1", security_group(region, intent.is_clustered())},
                   {"Placement.AvailabilityZone", intent.offer.region},
                   {"InstanceInitiatedShutdownBehavior", "terminate"},
                   {"MetadataOptions.HttpTokens", "required"},
@@ -167,6 +168,7 @@ class Aws final : public Provider {
     else if (machine.detail != "pending" && !machine.detail.empty()) machine.state = MachineState::kEnding;
     machine.region = instance.value("placement/availabilityZone");
     machine.address = instance.value("ipAddress");
+    machine.private_address = instance.value("privateIpAddress");
     machine.port = kServerPort;
     return machine;
   }
@@ -272,14 +274,15 @@ class Aws final : public Provider {
     return json::text(answer, "Parameter.Value");
   }
 
-  std::string security_group(const std::string& region) {
-    const Fields wanted{{"Filter.1.Name", "group-name"}, {"Filter.1.Value.1", kGroup}};
+  std::string security_group(const std::string& region, bool of_clusters) {
+    const char* const name = of_clusters ? kClusterGroup : kGroup;
+    const Fields wanted{{"Filter.1.Name", "group-name"}, {"Filter.1.Value.1", name}};
     for (int look = 0; look < 2; ++look) {
       const xml::Node found = api_.ec2(region, "DescribeSecurityGroups", wanted);
       if (const auto& groups = found.at("securityGroupInfo").children; !groups.empty()) return groups.front().value("groupId");
       try {
         const xml::Node made = api_.ec2(region, "CreateSecurityGroup",
-                                        {{"GroupName", kGroup}, {"GroupDescription", "Kedge servers: TLS and a token"}});
+                                        {{"GroupName", name}, {"GroupDescription", "Kedge servers: TLS and a token"}});
         const std::string id = made.value("groupId"), port = std::to_string(kServerPort);
         api_.ec2(region, "AuthorizeSecurityGroupIngress",
                  {{"GroupId", id},
@@ -287,6 +290,9 @@ class Aws final : public Provider {
                   {"IpPermissions.1.FromPort", port},
                   {"IpPermissions.1.ToPort", port},
                   {"IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"}});
+        if (of_clusters)
+          api_.ec2(region, "AuthorizeSecurityGroupIngress",
+                   {{"GroupId", id}, {"IpPermissions.1.IpProtocol", "-1"}, {"IpPermissions.1.Groups.1.GroupId", id}});
         return id;
       } catch (const ProviderError& error) {   // another process was quicker: look again
         if (error.words.find("Duplicate") == std::string::npos) throw;

@@ -208,6 +208,7 @@ class Gcp final : public Provider {
                     .name = json::text(instance, "name"),
                     .address = json::text(instance, "networkInterfaces.0.accessConfigs.0.natIP"),
                     .port = kServerPort,
+                    .private_address = json::text(instance, "networkInterfaces.0.networkIP"),
                     .detail = json::text(instance, "status"),
                     .region = zone};
     if (machine.detail == "RUNNING") machine.state = MachineState::kRunning;

@@ -110,6 +110,7 @@ class Lambda final : public Provider {
                     .name = json::text(instance, "name"),
                     .address = json::text(instance, "ip"),
                     .port = kServerPort,
+                    .private_address = json::text(instance, "private_ip"),
                     .detail = json::text(instance, "status")};
     if (machine.detail == "active") machine.state = MachineState::kRunning;
     else if (machine.detail != "booting") machine.state = MachineState::kEnding;

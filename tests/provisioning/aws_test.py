@@ -1,9 +1,11 @@
 """AWS against moto's server, which parses requests as EC2 does; a network namespace with the instance's address runs what the user data says.
 Skips itself without root, ip or moto."""
 import base64
+import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,10 +25,11 @@ except ImportError:
     print("skipped: moto and boto3 are not installed (python3 -m pip install 'moto[server]' boto3)")
     sys.exit(77)
 
+HAS_MPI = (BIN / "libkedge_mpi.so").exists() and shutil.which("mpirun") and shutil.which("orted")
 DOCKER = """#!/bin/sh
 # Stands for the container engine of the machine: runs the server as a process.
 case $1 in image|pull) exit 0;; run) ;; *) exit 1;; esac
-exec env KEDGE_DATA_DIR={data} {bin}/kedged
+exec env KEDGE_DATA_DIR={data} TMPDIR={folder} {bin}/kedge host
 """
 SHUTDOWN = "#!/bin/sh\ntouch {folder}/off\n"
 
@@ -34,17 +37,18 @@ SHUTDOWN = "#!/bin/sh\ntouch {folder}/off\n"
 class Machine:
     """Does on a namespace what an instance does with its user data."""
 
-    def __init__(self, instance, user_data):
+    def __init__(self, instance, user_data, network):
         self.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(self.folder.name)
         self.off = folder / "off"
-        (folder / "docker").write_text(DOCKER.format(data=folder / "data", bin=BIN))
+        (folder / "docker").write_text(DOCKER.format(data=folder / "data", folder=folder, bin=BIN))
         (folder / "shutdown").write_text(SHUTDOWN.format(folder=folder))
         content = re.search(r"  content: \|\n((?:    .*\n|\s*\n)+)", user_data).group(1)
         (folder / "kedge-start").write_text(textwrap.dedent(content))
         for name in ("docker", "shutdown", "kedge-start"):
             (folder / name).chmod(0o700)
         self.namespace = namespace.Namespace(instance["PublicIpAddress"])
+        network.join(self.namespace, instance["PrivateIpAddress"])
         environment = {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder)}
         self.process = subprocess.Popen(self.namespace.command(folder / "kedge-start"), env=environment, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
@@ -60,7 +64,7 @@ class Region:
 
     def __init__(self, endpoint):
         self.ec2 = boto3.client("ec2", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
-        self.machines, self.stop = {}, threading.Event()
+        self.machines, self.stop, self.network = {}, threading.Event(), namespace.Network()
         self.thread = threading.Thread(target=self.work)
         self.thread.start()
 
@@ -73,7 +77,7 @@ class Region:
             running = {i["InstanceId"]: i for i in self.instances("running")}
             for name in set(running) - set(self.machines):
                 data = self.ec2.describe_instance_attribute(InstanceId=name, Attribute="userData")["UserData"]["Value"]
-                self.machines[name] = Machine(running[name], base64.b64decode(data).decode())
+                self.machines[name] = Machine(running[name], base64.b64decode(data).decode(), self.network)
             for name, machine in list(self.machines.items()):
                 if machine.off.exists() and name in running:
                     self.ec2.terminate_instances(InstanceIds=[name])   # instance-initiated shutdown terminates
@@ -85,6 +89,7 @@ class Region:
         self.thread.join()
         for machine in self.machines.values():
             machine.close()
+        self.network.close()
 
 
 class Aws(KilledClients, unittest.TestCase):
@@ -124,6 +129,24 @@ class Aws(KilledClients, unittest.TestCase):
         self.user.kedge("down")
         self.assertEqual(self.user.rows(), [])
         self.assertEqual(self.region.instances("pending", "running", "stopping", "stopped"), [])
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_runs_one_job_on_both_its_machines(self):
+        """The ranks reach each other at the private addresses, which the second group lets them."""
+        _, err = self.user.kedge("up", "--provider", "aws", "--max-price", "1.00", "--nodes", "2", "--cluster")
+        self.assertIn("2 ranks on 2 machines", err)
+        tables = [self.user.kedge("run", SPEC, "--device", device)[0] for device in ("cpu", "cluster")]
+        scores = [[line for line in table.splitlines() if "accuracy" in line] for table in tables]
+        self.assertTrue(scores[0])
+        self.assertEqual(scores[0], scores[1])
+        report = json.loads(self.user.kedge("--json", "doctor", "--cluster")[0])
+        self.assertEqual((report["well"], len(report["ranks"])), (True, 2))
+        (group,) = self.region.ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": ["kedge-cluster"]}])["SecurityGroups"]
+        self.assertEqual([instance["SecurityGroups"][0]["GroupId"] for instance in self.region.instances("running")], [group["GroupId"]] * 2)
+        rules = [(rule["IpProtocol"], rule.get("FromPort"), [pair["GroupId"] for pair in rule["UserIdGroupPairs"]]) for rule in group["IpPermissions"]]
+        self.assertCountEqual(rules, [("tcp", 5334, []), ("-1", None, [group["GroupId"]])])
+        self.user.kedge("down")
+        self.assertEqual((self.user.rows(), self.machines()), ([], []))
 
     def test_the_machine_is_tagged_and_ends_itself_and_holds_no_key(self):
         self.user.kedge("up", "--provider", "aws", "--idle", "0.05")

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
 import unittest
@@ -10,6 +11,7 @@ import unittest
 from machine import BIN, KilledClients, PATIENCE_S, SPEC, User, wait_until
 
 LOCAL = ["--provider", "local"]
+HAS_MPI = (BIN / "libkedge_mpi.so").exists() and shutil.which("mpirun") and shutil.which("orted")
 
 
 class Local(KilledClients, unittest.TestCase):
@@ -156,6 +158,99 @@ class Local(KilledClients, unittest.TestCase):
         self.user.environment["VAST_API_KEY"] = "none"
         _, err = self.user.kedge("up", "--provider", "vastai", "--nodes", "2", "--gpu", "H100:8", "--image", "x", code=1)
         self.assertIn("vastai rents no gangs of 2 machines: its machines are of many hosts", err)
+
+    def cluster(self, *more, nodes=3, code=0):
+        return self.user.kedge("up", *LOCAL, "--nodes", nodes, "--cluster", *more, code=code)
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_runs_one_job_on_all_its_machines(self):
+        out, err = self.cluster()
+        self.assertRegex(out, r"^https://127.0.0.1:\d+\n$")   # of the head alone
+        self.assertIn("3 ranks on 3 machines", err)
+        rows = self.user.rows()
+        self.assertEqual((len(rows), len({row["cluster"]["key"] for row in rows}), len(self.user.servers()), len(self.user.agents())), (3, 1, 1, 2))
+        (entry,) = [device for device in json.loads(self.user.kedge("--json", "doctor")[0])["devices"] if device["id"] == "cluster"]
+        self.assertIn("3 ranks", entry["name"])
+        self.assertNotIn("missing", {key for key, value in entry.items() if value})
+        tables = [self.user.kedge("run", SPEC, "--device", device)[0] for device in ("cpu", "cluster")]
+        scores = [[line for line in table.splitlines() if "accuracy" in line] for table in tables]
+        self.assertEqual(scores[:1] * 2, scores)
+        self.assertTrue(scores[0])
+        kinds = [json.loads(line)["cluster"] for line in self.user.kedge("--json", "machines")[0].splitlines()]
+        self.assertEqual(sorted(kinds), ["agent", "agent", "head"])
+        self.assertNotIn("host-token", self.user.kedge("--json", "machines")[0])
+        (agent, _) = [row["id"] for row in rows if row["id"] != row["gang"]]
+        self.assertIn(f"{agent} has no server: it runs ranks for {rows[0]['gang']}", self.user.kedge("use", agent, code=1)[1])
+        self.user.kedge("down")
+        self.assertEqual((self.user.rows(), self.user.servers(), self.user.agents()), ([], [], []))
+        self.assertEqual(list((self.user.home / "state" / "local").iterdir()), [])
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_whose_agent_does_not_come_up_is_given_back(self):
+        folder = self.user.home / "path"   # without orted
+        folder.mkdir()
+        for program in ("timeout", "mpirun"):
+            (folder / program).symlink_to(shutil.which(program))
+        self.user.environment["PATH"] = str(folder)
+        _, err = self.cluster(code=1)
+        self.assertIn("machine 2 of 3: ", err)
+        self.assertIn("the program orted that --allow names is not there", err)
+        self.assertEqual((self.user.rows(), self.user.servers(), self.user.agents()), ([], [], []))
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_whose_ranks_do_not_come_together_is_given_back(self):
+        """The agents start a program that is named orted and is none."""
+        folder = self.user.home / "path"
+        folder.mkdir()
+        (folder / "orted").write_text("#!/bin/sh\necho no orted here >&2\nexit 3\n")
+        (folder / "orted").chmod(0o755)
+        self.user.environment["PATH"] = f"{folder}:{os.environ['PATH']}"
+        _, err = self.cluster("--boot-limit", "8s", code=1)
+        self.assertIn("machine 1 of 3: the server did not get ready within 8 s: its ranks have not come together", err)
+        self.assertIn("no orted here", err)   # as the log of the head has it
+        self.assertEqual((self.user.rows(), self.user.servers(), self.user.agents()), ([], [], []))
+
+    def test_a_cluster_whose_head_can_have_no_ranks_is_given_back_at_once(self):
+        folder = self.user.home / "path"   # without mpirun
+        folder.mkdir()
+        (folder / "orted").write_text("#!/bin/sh\n")
+        (folder / "orted").chmod(0o755)
+        (folder / "timeout").symlink_to(shutil.which("timeout"))
+        self.user.environment["PATH"] = str(folder)
+        _, err = self.cluster(code=1)
+        self.assertIn("machine 1 of 3: its server has no device: cluster: there is no program mpirun", err)
+        self.assertEqual((self.user.rows(), self.user.servers(), self.user.agents()), ([], [], []))
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_that_is_not_used_ends_by_itself(self):
+        """The head by its lease, and the agents when it has been gone for as long as the boot limit."""
+        self.cluster("--idle", "4s", "--boot-limit", "20s", nodes=2)
+        wait_until(lambda: not self.user.servers(), "the end of the head")
+        self.assertEqual(len(self.user.agents()), 1)
+        wait_until(lambda: not self.user.agents(), "the end of the agent")
+        self.user.kedge("machines", "gc")
+        self.assertEqual(self.user.rows(), [])
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_whose_client_is_killed_is_swept_as_a_whole(self):
+        process = self.user.start("up", *LOCAL, "--nodes", "3", "--cluster")
+        wait_until(self.user.servers, "the head")
+        process.kill()
+        process.communicate(timeout=60)
+        wait_until(lambda: self.user.kedge("machines", "gc", code=None) and not self.user.rows(), "the end of the cluster")
+        self.assertEqual((self.user.servers(), self.user.agents()), ([], []))
+
+    @unittest.skipUnless(HAS_MPI, "no Open MPI here")
+    def test_a_cluster_that_loses_an_agent_is_swept_as_a_whole(self):
+        self.cluster()
+        os.kill(self.user.agents()[0], signal.SIGKILL)
+        wait_until(lambda: self.user.kedge("machines", "gc", code=None) and not self.user.rows(), "the end of the cluster")
+        self.assertEqual((self.user.servers(), self.user.agents()), ([], []))
+
+    def test_a_cluster_is_refused_with_the_reason(self):
+        self.assertIn("a cluster has 2 machines or more", self.user.kedge("up", *LOCAL, "--cluster", code=1)[1])
+        _, err = self.user.kedge("up", "--provider", "docker", "--nodes", "2", "--cluster", code=1)
+        self.assertIn("docker rents no clusters: examples/cluster/compose.yaml starts containers as one cluster", err)
 
     def test_after_ctrl_c_a_machine_is_kept_when_one_says_so(self):
         self.assertIn("is kept", self.interrupt_on_a_terminal(b"k\n"))

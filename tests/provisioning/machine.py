@@ -54,11 +54,19 @@ class User:
 
     def servers(self):
         """Processes of this user's machines, by the variable that tags them."""
+        return self.processes("kedged")
+
+    def agents(self):
+        """`kedge host-agent`, but for the processes of its connections."""
+        found = self.processes("kedge")
+        return [process for process in found if int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1]) not in found]
+
+    def processes(self, program):
         found = []
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 tagged = f"KEDGE_MACHINE=kedge-{self.environment['KEDGE_OWNER']}-".encode() in (process / "environ").read_bytes()
-                if tagged and (process / "comm").read_text().strip() == "kedged":
+                if tagged and (process / "comm").read_text().strip() == program:
                     found.append(int(process.name))
             except OSError:
                 pass

@@ -36,6 +36,13 @@ class Namespace:
     def ip(*arguments):
         subprocess.run(["ip", *arguments], check=True, capture_output=True)
 
+    def join(self, bridge, address, cable):
+        """A second cable, to what `bridge` joins."""
+        self.ip("link", "add", cable, "type", "veth", "peer", "name", "private0", "netns", self.name)
+        self.ip("link", "set", cable, "master", bridge, "up")
+        self.ip("-n", self.name, "addr", "add", address + "/8", "dev", "private0")
+        self.ip("-n", self.name, "link", "set", "private0", "up")
+
     def command(self, *arguments):
         return ["ip", "netns", "exec", self.name, *map(str, arguments)]
 
@@ -50,3 +57,19 @@ class Namespace:
                 pass
         subprocess.run(["ip", "netns", "del", self.name], capture_output=True)
         subprocess.run(["ip", "link", "del", self.cable], capture_output=True)
+
+
+class Network:
+    """A private network of machines. Their cables end with their namespaces."""
+
+    def __init__(self):
+        self.bridge, self.cables = f"kb{os.getpid() % 100000}", 0
+        Namespace.ip("link", "add", self.bridge, "type", "bridge")
+        Namespace.ip("link", "set", self.bridge, "up")
+
+    def join(self, machine, address):
+        self.cables += 1
+        machine.join(self.bridge, address, f"{self.bridge}x{self.cables}")
+
+    def close(self):
+        Namespace.ip("link", "del", self.bridge)

@@ -80,7 +80,7 @@ class KeyFile : public testing::Test {
 
 TEST_F(KeyFile, IsReadAsItWasWritten) {
   const HostKey key = make_host_key();
-  write_host_key(key, file_);
+  write_host_key(host_key_text(key), file_);
   EXPECT_EQ(read_host_key(file_), key);
   struct stat status{};
   ASSERT_EQ(::stat(file_.c_str(), &status), 0);
@@ -89,8 +89,8 @@ TEST_F(KeyFile, IsReadAsItWasWritten) {
 }
 
 TEST_F(KeyFile, IsNotReplacedAndNotTakenWhenOthersMayReadIt) {
-  write_host_key(make_host_key(), file_);
-  EXPECT_THAT(refusal([&] { write_host_key(make_host_key(), file_); }), HasSubstr("is there already"));
+  write_host_key(host_key_text(make_host_key()), file_);
+  EXPECT_THAT(refusal([&] { write_host_key(host_key_text(make_host_key()), file_); }), HasSubstr("is there already"));
   ::chmod(file_.c_str(), 0644);
   EXPECT_THAT(refusal([&] { read_host_key(file_); }), HasSubstr("has the mode 0644, must be closed to others"));
 }

@@ -109,6 +109,53 @@ TEST_F(StartScript, TellsTheServerWhatItsGangCosts) {
   EXPECT_NE(text.find(" -e KEDGE_PRICE_PER_HOUR"), std::string::npos);
 }
 
+TEST_F(StartScript, GivesTheHeadOfAClusterItsHostsAndTheirKey) {
+  intent.nodes = 2;
+  intent.gang = intent.id;
+  intent.cluster = {.key = "kedge-host-token: x\ny\n",
+                    .ranks = 8,
+                    .device = "cuda",
+                    .patience_s = 900,
+                    .hosts = {"localhost:8", "10.0.0.2:8"}};
+  const std::string text = start_script(intent);
+  for (const char* part : {"export KEDGE_CLUSTER_RANKS='16'\n", "export KEDGE_CLUSTER_HOSTS='localhost:8,10.0.0.2:8'\n",
+                           "export KEDGE_CLUSTER_DEVICE='cuda'\n", "export KEDGE_DEVICES='cpu'\n",
+                           "export KEDGE_HOST_KEY='kedge-host-token: x\ny\n'\n", "--network host",
+                           " -v kedge-copies:/var/tmp", " -e KEDGE_HOST_KEY"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  EXPECT_EQ(text.find("-p 5334"), std::string::npos);
+  EXPECT_EQ(run().status, 0);
+  EXPECT_NE(read("engine").find("run --rm --name kedge --read-only"), std::string::npos) << read("engine");
+}
+
+TEST_F(StartScript, LetsMpiUseTheNetworkOfTheAgentsAlone) {
+  intent.gang = intent.id;
+  const auto network = [&](std::vector<std::string> agents) {
+    agents.insert(agents.begin(), "localhost:1");
+    intent.cluster = {.key = "k", .device = "cpu", .hosts = std::move(agents)};
+    const std::string text = start_script(intent);
+    const std::size_t at = text.find("export OMPI_MCA_btl_tcp_if_include=");
+    return at == std::string::npos ? std::string() : text.substr(at + 35, text.find('\n', at) - at - 35);
+  };
+  EXPECT_EQ(network({"172.31.5.6:1"}), "'172.31.0.0/16'");   // Docker's bridge has 172.17.0.1
+  EXPECT_EQ(network({"172.31.5.6:1", "172.31.80.1:1"}), "'172.31.0.0/16'");
+  EXPECT_EQ(network({"10.106.34.208:1", "10.104.3.1:1"}), "'10.0.0.0/8'");
+  EXPECT_EQ(network({"10.106.34.208:1", "192.168.3.1:1"}), "");
+  EXPECT_EQ(network({"fd00::2:1"}), "");
+}
+
+TEST_F(StartScript, StartsAnAgentOnTheOtherMachinesOfACluster) {
+  intent.gang = "kedge-test-0";
+  intent.cluster = {.key = "the-key", .device = "cpu", .patience_s = 900, .hosts = {}};
+  const std::string text = start_script(intent);
+  for (const char* part :
+       {"export KEDGE_HOST_AGENT='0.0.0.0:5335'\n", "export KEDGE_AGENT_IDLE_END='900'\n",
+        "export KEDGE_AGENT_LIFE_END='3600'\n", "export KEDGE_HOST_KEY='the-key'\n", "--network host"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  for (const char* part : {"KEDGE_TOKEN_SHA256", "KEDGE_TLS_KEY", "KEDGE_CLUSTER_"})
+    EXPECT_EQ(text.find(part), std::string::npos) << part;
+}
+
 TEST_F(StartScript, HoldsTheTokensHashAndNotTheToken) {
   const std::string text = start_script(intent);
   EXPECT_EQ(text.find("the-token"), std::string::npos);

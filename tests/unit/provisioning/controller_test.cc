@@ -141,14 +141,17 @@ TEST_F(UpOnTwoOffers, EndsAMachineWhoseServerHasNoDevice) {
   EXPECT_TRUE(cloud->machines.empty());
 }
 
+struct FakeServer final : http::Client {
+  std::string devices;
+  http::Response send(const http::Request& request) override {
+    if (request.url.ends_with("/v1/info"))
+      return {.status = 200, .body = R"({"version":"0.1.0","devices":[)" + devices + "]}"};
+    return {.status = 200, .body = R"({"jobs":[]})"};
+  }
+};
+
 TEST(HttpsProbe, DistinguishesNoDeviceYetFromNoneAtAll) {
-  struct Server final : http::Client {
-    std::string devices;
-    http::Response send(const http::Request& request) override {
-      if (request.url.ends_with("/v1/info")) return {.status = 200, .body = R"({"version":"0.1.0","devices":[)" + devices + "]}"};
-      return {.status = 200, .body = R"({"jobs":[]})"};
-    }
-  } server;
+  FakeServer server;
   const Probe probe = https_probe(server);
   EXPECT_TRUE(probe({}).looking);
   server.devices = R"({"id":"cpu","name":"a"},{"id":"cuda","missing":"no driver"})";
@@ -157,6 +160,32 @@ TEST(HttpsProbe, DistinguishesNoDeviceYetFromNoneAtAll) {
   EXPECT_EQ(probe({}).no_gpu, "no driver");
   server.devices = R"({"id":"cpu","missing":"no worker"},{"id":"cuda","missing":"no driver"})";
   EXPECT_EQ(probe({}).no_device, "cpu: no worker; cuda: no driver");
+}
+
+TEST(HttpsProbe, OfAHeadOfAClusterWaitsForItsRanks) {
+  FakeServer server;
+  const Probe probe = https_probe(server);
+  const Intent head{.id = "a", .gang = "a", .nodes = 2, .cluster = {.key = "k", .device = "cuda", .hosts = {}}};
+  const auto with = [&](const std::string& cluster) {
+    server.devices = R"({"id":"cpu","name":"a","memoryBytes":"1"},{"id":"cuda","missing":"only for cpu, cluster"})" +
+                     (cluster.empty() ? cluster : R"(,{"id":"cluster","name":"2 ranks",)" + cluster + "}");
+    return probe(head);
+  };
+  Readiness said = with(R"("memoryBytes":"0")");
+  EXPECT_TRUE(said.looking);
+  EXPECT_EQ(said.problem, "its ranks have not come together");
+  said = with(R"("missing":"its worker does not start: the launcher ended")");
+  EXPECT_TRUE(said.looking);   // the server goes on trying
+  EXPECT_EQ(said.problem, "its ranks have not come together: its worker does not start: the launcher ended");
+  said = with(R"("missing":"there is no program mpirun")");
+  EXPECT_FALSE(said.looking);
+  EXPECT_EQ(said.no_device, "cluster: there is no program mpirun");
+  EXPECT_EQ(with("").no_device, "cluster: it has no device of this name");
+  said = with(R"("memoryBytes":"1024")");
+  EXPECT_FALSE(said.looking);
+  EXPECT_EQ(said.no_device + said.no_gpu + said.problem, "");
+  server.devices.clear();
+  EXPECT_EQ(probe(head).problem, "");   // it does not know its devices yet
 }
 
 TEST_F(UpOnTwoOffers, SweepsALaunchWithoutATraceInNoTimeAndKeepsItsRow) {

@@ -136,6 +136,23 @@ TEST_P(ScriptedProvider, AGangIsWholeOrNothingWithAnyFaultAtAnyCall) {
   }
 }
 
+TEST_P(ScriptedProvider, AClusterHasThePrivateAddressesOfItsMachines) {
+  if (const auto reason = why_no_cluster(GetParam().provider); !reason.empty())
+    GTEST_SKIP() << "rents no clusters: " << reason;
+  Bench bench(GetParam());
+  UpOptions options = bench.options();
+  options.wish.nodes = 3;
+  options.wish.cluster = true;
+  options.new_host_key = [] { return "key"; };
+  const GangResult gang = bench.controller.up_gang(options);
+  const std::vector<std::string>& hosts = gang.members[0].intent.cluster.hosts;
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_EQ(hosts[0], "localhost:1");
+  for (std::size_t i = 1; i < 3; ++i) EXPECT_TRUE(hosts[i].starts_with("10.0.0.")) << hosts[i];
+  bench.controller.end_gang(gang.members[0].intent.gang, "test");
+  expect_nothing_left(bench, "after the end");
+}
+
 TEST_P(ScriptedProvider, AnEndThatIsAgreedToAndNotDoneIsRequestedAgain) {
   Bench bench(GetParam());
   bench.fake.machines.lies = 3;

@@ -1,4 +1,6 @@
 // Gangs: all machines or none, whichever call fails and wherever the controller is killed.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,8 +51,10 @@ class GangCloud final : public Provider {
                        .state = MachineState::kRunning,
                        .address = "192.0.2.1",
                        .port = 5334,
+                       .private_address = fmt::format("10.0.0.{}", launches),
                        .region = intent.offer.region};
     rows[intent.id] = {made, clock_.unix_seconds() + draw(faults.lag_s), chance(faults.lie) ? 2 : 0, true};
+    launched.push_back(intent);
     step_();
     if (chance(faults.lost_reply)) throw ProviderError(Failure::kRetryLater, "fake: launch", "timeout", 0, true);
     return made;
@@ -81,6 +85,7 @@ class GangCloud final : public Provider {
 
   GangFaults faults;
   std::map<std::string, Row> rows;
+  std::vector<Intent> launched;          // as they were given to launch()
   int launches = 0, refuse_launch = 0;   // number of the launch that is refused, from 1
 
  private:
@@ -114,6 +119,8 @@ class GangWorld {
     IntentStore store(directory.path(), [this] { step(); });
     Controller controller(store, providers_, clock, [this](const Intent& intent) {
       step();
+      EXPECT_FALSE(intent.is_agent()) << "an agent has no server";
+      if (probe) return probe(intent);
       return Readiness{.ready = true, .busy = intent.id == busy, .version = "0.1.0"};
     });
     try {
@@ -121,6 +128,10 @@ class GangWorld {
     } catch (const Killed&) {
     } catch (const schema::Error&) {   // it said that it could not; what it left is judged by the test
     }
+  }
+  void wish_cluster() {
+    options.wish.cluster = true;
+    options.new_host_key = [this] { return fmt::format("key {}", ++keys_); };
   }
   void kill_after(int steps) { left_ = steps; }
   void sweep(int times = 1) {
@@ -136,6 +147,7 @@ class GangWorld {
   UpOptions options;
   GangCloud* cloud = nullptr;
   std::string busy;
+  std::function<Readiness(const Intent&)> probe;
   int steps = 0;
 
  private:
@@ -144,7 +156,7 @@ class GangWorld {
     if (left_ > 0 && --left_ == 0) throw Killed{};
   }
   std::vector<std::unique_ptr<Provider>> providers_;
-  int left_ = -1;
+  int left_ = -1, keys_ = 0;
 };
 
 TEST(Gang, IsFourMachinesOfOnePlaceWithOneLeaseAndEndsAsOne) {
@@ -192,11 +204,22 @@ TEST(Gang, IsBoundByTheCapOfWhatAllItsMachinesCost) {
   EXPECT_EQ(world.rows(), 0u);
 }
 
-TEST(Gang, KilledAtAnyStepIsWholeOrGone) {
+class GangOrCluster : public testing::TestWithParam<bool> {
+ protected:
+  static void choose(GangWorld& world) {
+    if (GetParam()) world.wish_cluster();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, GangOrCluster, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Cluster" : "Gang"; });
+
+TEST_P(GangOrCluster, KilledAtAnyStepIsWholeOrGone) {
   GangWorld undisturbed;
+  choose(undisturbed);
   undisturbed.live([&](Controller& controller, IntentStore&) { controller.up_gang(undisturbed.options); });
   for (int step = 1; step <= undisturbed.steps; ++step) {
     GangWorld world;
+    choose(world);
     world.options.lease.idle_s = 3600;
     world.kill_after(step);
     world.live([&](Controller& controller, IntentStore&) { controller.up_gang(world.options); });
@@ -234,6 +257,121 @@ TEST(Gang, IsUsedWhileOneOfItsMachinesIs) {
   EXPECT_EQ(world.cloud->alive(), 0);
 }
 
+TEST(Cluster, HasAHeadThatComesLastAndKnowsItsAgents) {
+  GangWorld world;
+  world.wish_cluster();
+  world.live([&](Controller& controller, IntentStore& store) {
+    const GangResult gang = controller.up_gang(world.options);
+    const Intent head = *store.find(gang.members[0].intent.id);   // as it is on disk
+    EXPECT_TRUE(head.is_clustered() && !head.is_agent());
+    EXPECT_EQ(head.cluster, (ClusterPart{.key = "key 1",
+                                         .ranks = 8,
+                                         .device = "cuda",
+                                         .patience_s = 900,
+                                         .hosts = {"localhost:8", "10.0.0.1:8", "10.0.0.2:8", "10.0.0.3:8"}}));
+    for (std::size_t i = 1; i < 4; ++i) {
+      const Intent agent = *store.find(gang.members[i].intent.id);
+      EXPECT_TRUE(agent.is_agent());
+      EXPECT_EQ(agent.cluster.key, "key 1");
+      EXPECT_TRUE(agent.url().empty() && agent.cluster.hosts.empty());
+    }
+    EXPECT_EQ(world.cloud->launched.back().cluster, head.cluster);
+  });
+}
+
+TEST(Cluster, WithoutAWishForGpusHasARankOnTheProcessorsOfEachMachine) {
+  GangWorld world;
+  world.wish_cluster();
+  world.options.wish.gpu.clear();
+  world.live([&](Controller& controller, IntentStore&) { controller.up_gang(world.options); });
+  EXPECT_EQ(world.cloud->launched.back().cluster.device, "cpu");
+  EXPECT_THAT(world.cloud->launched.back().cluster.hosts,
+              testing::ElementsAre("localhost:1", "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"));
+}
+
+TEST(Cluster, WhoseMachineIsRefusedIsGivenBackAndTheNextHasAnotherKey) {
+  for (const int refused : {2, 4}) {   // an agent, the head
+    GangWorld world;
+    world.wish_cluster();
+    world.cloud->refuse_launch = refused;
+    world.live([&](Controller& controller, IntentStore&) {
+      const GangResult gang = controller.up_gang(world.options);
+      ASSERT_EQ(gang.attempts.size(), 1u);
+      const std::string which = refused == 2 ? "machine 3 of 4: " : "machine 1 of 4: ";
+      EXPECT_NE(gang.attempts[0].outcome.find(which), std::string::npos) << gang.attempts[0].outcome;
+      for (const UpResult& member : gang.members) EXPECT_EQ(member.intent.cluster.key, "key 2");
+    });
+    EXPECT_EQ(world.cloud->alive(), 4);
+    EXPECT_EQ(world.rows(), 4u);
+  }
+}
+
+// What the head says of its ranks, and what is said when nothing came of it.
+std::string refusal(GangWorld& world, const std::function<Readiness(const Intent&)>& probe) {
+  std::string said;
+  world.wish_cluster();
+  world.probe = probe;
+  world.live([&](Controller& controller, IntentStore&) {
+    try {
+      controller.up_gang(world.options);
+      ADD_FAILURE() << "it came up";
+    } catch (const NothingRented& error) {
+      said = error.message;
+    }
+  });
+  EXPECT_EQ(world.cloud->alive(), 0);
+  EXPECT_EQ(world.rows(), 0u);
+  return said;
+}
+
+TEST(Cluster, WhoseRanksDoNotComeTogetherIsGivenBackWithTheReason) {
+  GangWorld world;
+  EXPECT_THAT(refusal(world,
+                      [](const Intent&) {
+                        return Readiness{.ready = true, .looking = true, .version = "1", .problem = "no agent"};
+                      }),
+              testing::HasSubstr("the server did not get ready within 600 s: no agent"));
+}
+
+TEST(Cluster, WhoseHeadCanHaveNoRanksIsGivenBackBeforeItsTimeIsOver) {
+  GangWorld world;
+  EXPECT_THAT(refusal(world,
+                      [](const Intent&) {
+                        return Readiness{.ready = true, .version = "1", .no_device = "cluster: no mpirun"};
+                      }),
+              testing::HasSubstr("its server has no device: cluster: no mpirun"));
+}
+
+TEST(Cluster, ThatLosesAnAgentWhileItsHeadWaitsIsGivenBack) {
+  GangWorld world;
+  EXPECT_THAT(refusal(world,
+                      [&](const Intent& head) {
+                        for (auto& [name, row] : world.cloud->rows) row.alive = row.alive && name == head.id;
+                        return Readiness{.ready = true, .looking = true, .version = "1"};
+                      }),
+              testing::HasSubstr("which is to run ranks for it, ended"));
+}
+
+TEST(Cluster, IsRefusedWithTheReasonWhereStrangersOrNoRanksReachItsMachines) {
+  const auto refusal = [](const Wish& wish) {
+    try {
+      check_gang(wish);
+      return std::string("nothing is wrong");
+    } catch (const schema::Error& error) {
+      return error.where + ": " + error.message;
+    }
+  };
+  EXPECT_THAT(refusal({.nodes = 2, .cluster = true, .provider = "digitalocean"}),
+              testing::StartsWith("cluster: digitalocean rents no clusters: its droplets have no firewall"));
+  EXPECT_THAT(refusal({.nodes = 2, .cluster = true, .provider = "vastai"}), testing::StartsWith("nodes: "));
+  EXPECT_THAT(refusal({.nodes = 1, .cluster = true, .provider = "aws"}),
+              testing::StartsWith("cluster: a cluster has 2 machines or more"));
+  check_gang({.nodes = 2, .cluster = true, .provider = "aws"});
+  const Offer offer{.provider = "digitalocean", .id = "x", .gpu = "H100", .gpus = 8, .price_usd_per_hour = 1};
+  EXPECT_TRUE(select({.nodes = 2, .cluster = true}, {offer}).order.empty());
+  EXPECT_EQ(select({.nodes = 2}, {offer}).order.size(), 1u);
+}
+
 TEST(Gang, IsRefusedWithTheReasonWhereMachinesShareNoPrivateNetwork) {
   try {
     check_gang({.nodes = 2, .provider = "vastai"});
@@ -256,6 +394,7 @@ void simulate(unsigned seed) {
   GangWorld world(seed);
   std::mt19937 random(seed);
   world.options.wish.nodes = 2 + static_cast<int>(seed % 3);
+  if (seed % 4 < 2) world.wish_cluster();
   world.options.lease.idle_s = 3600;
   world.cloud->faults = {.refused = 0.08, .lost_reply = 0.05, .error = 0.05, .lie = 0.1, .dies = 0.01, .lag_s = 20};
   world.kill_after(static_cast<int>(random() % 160) + 1);

@@ -69,8 +69,8 @@ Response vastai(FakeMachines& machines, const Request& request, std::int64_t now
 Response lambda(FakeMachines& machines, const Request& request, std::int64_t now) {
   if (!authorized(request, "Basic a2V5Og==")) return unauthorized();
   const auto show = [](const FakeMachines::Row& row) {
-    return fmt::format(R"({{"id":"{}","name":"{}","ip":"192.0.2.9","status":"{}"}})", row.id, row.name,
-                       row.alive ? "active" : "terminated");
+    return fmt::format(R"({{"id":"{}","name":"{}","ip":"192.0.2.9","private_ip":"10.0.0.9","status":"{}"}})", row.id,
+                       row.name, row.alive ? "active" : "terminated");
   };
   if (ends(request, "/instance-types"))
     return ok(

@@ -182,7 +182,7 @@ Response gcp(FakeMachines& machines, const Request& request, std::int64_t now) {
   if (!authorized(request, "Bearer key")) return unauthorized();
   const auto show = [](const FakeMachines::Row& row) {
     return fmt::format(
-        R"({{"id":"{}","name":"{}","status":"RUNNING","networkInterfaces":[{{"accessConfigs":[{{"natIP":"192.0.2.15"}}]}}]}})",
+        R"({{"id":"{}","name":"{}","status":"RUNNING","networkInterfaces":[{{"networkIP":"10.0.0.15","accessConfigs":[{{"natIP":"192.0.2.15"}}]}}]}})",
         row.id, row.name);
   };
   if (ends(request, "/acceleratorTypes")) return ok(R"({"items":[{"name":"nvidia-l4"}]})");
