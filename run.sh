@@ -154,6 +154,7 @@ images() {
   may_be_root || { say "no images: only root can start a Docker engine"; return; }
   # RUNLEVEL: the packages are to start no service. In a shell of its own, since a refusal ends it.
   (RUNLEVEL=1 install_packages docker.io mmdebstrap) || { say "no images: Debian's docker.io and mmdebstrap cannot be installed"; return; }
+  command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 || (RUNLEVEL=1 install_packages docker-compose) || say "no cluster of containers: Debian's docker-compose cannot be installed"
   [ ! -f "build/$1/CMakeCache.txt" ] || image_arrow "$1" || say "no image with kedge-arrow"
   say "the images from build/$1, with a Docker engine of their own"
   as_root env BIN="build/$1/bin" KEDGE_DOCKER_BASE="$PWD/build/images/debian.tar" PATH="$PATH" docker/build_test.sh || [ $? = 77 ]

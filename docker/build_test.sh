@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Builds the images from build/release/bin with a Docker engine started for this alone, and runs them read-only as their own user with a job from a
-# client container: first the CPU image, then tests/provisioning/docker_test.py on it, then the CUDA images whose backends have been built.
+# client container: first the CPU image, then tests/provisioning/docker_test.py on it, the cluster of
+# containers of examples/cluster where there is a docker compose, then the CUDA images whose backends have been built.
 # Where no engine can be started it says so and exits with 77.
 # BIN: the programs, in place of build/release/bin. KEDGE_DOCKER_WORK: a folder to keep, so that the next run is faster; KEDGE_DOCKER_BASE: see engine.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . docker/engine.sh
 bin=${BIN:-build/release/bin} cpu_image=kedge/server-cpu:test
-readonly cuda_image_mb=8000   # of disk, at most, while it is built
+readonly cluster_image_mb=1500 cuda_image_mb=8000   # of disk, at most, while it is built
 work=${KEDGE_DOCKER_WORK:-$(mktemp -d /tmp/kedge-docker-XXXXXX)}
 finish() {
   stop_engine
@@ -26,9 +27,9 @@ lap() { echo "[$(since_ms "$lap_began") ms] $*"; lap_began=$(date +%s%N); }
 arrow_files=$bin/../arrow with_arrow=no
 [ ! -x "$arrow_files/bin/kedge-arrow" ] || with_arrow=yes
 
-# build_image NAME DOCKERFILE BASE CUDA ARROW PROGRAM...: from a context of the programs alone, without their debug information, which the
+# build NAME DOCKERFILE BASE CUDA ARROW PROGRAM...: from a context of the programs alone, without their debug information, which the
 # images leave out anyway and a disk may not have room for several times.
-build_image() {
+build() {
   local name=$1 dockerfile=$2 base=$3 cuda=$4 arrow=$5 context=$work/context program; shift 5
   rm -rf "$context" && mkdir -p "$context/build/release/bin" "$context/docker"
   [ "$arrow" = no ] || cp -r "$arrow_files" "$context/build/release/arrow"
@@ -37,8 +38,13 @@ build_image() {
   docker build --network host -f "$dockerfile" --build-arg BASE="$base" --build-arg PROGRAMS=prebuilt --build-arg CUDA="$cuda" --build-arg ARROW="$arrow" -t "$name" "$context" >"$work/build.log" 2>&1 ||
     { tail -30 "$work/build.log"; exit 1; }
   rm -rf "$context"
-  [ "$(docker inspect -f '{{.Config.User}}' "$name")" = 10001:10001 ]
-  [ "$(docker inspect -f '{{.Config.StopSignal}}' "$name")" = SIGTERM ]
+}
+
+# build_image as build: an image of a server.
+build_image() {
+  build "$@"
+  [ "$(docker inspect -f '{{.Config.User}}' "$1")" = 10001:10001 ]
+  [ "$(docker inspect -f '{{.Config.StopSignal}}' "$1")" = SIGTERM ]
 }
 
 # context_configures: what .dockerignore leaves of the sources is enough for CMake; compiling it in a container takes too long here.
@@ -66,12 +72,12 @@ check_contents() {
   [ "$(docker inspect -f '{{index .Config.Labels "org.opencontainers.image.licenses"}}' "$1")" = Apache-2.0 ]
 }
 
-wait_for() {   # wait_for WHAT COMMAND...: at most a minute, then shows what the server printed
+wait_for() {   # wait_for WHAT COMMAND...: at most a minute, then shows what the containers printed
   local what=$1 begin; shift
   begin=$(date +%s%N)
   until "$@" >/dev/null 2>&1; do
     sleep 0.05
-    [ "$(since_ms "$begin")" -lt 60000 ] || { echo "not within a minute: $what"; docker logs server; exit 1; }
+    [ "$(since_ms "$begin")" -lt 60000 ] || { echo "not within a minute: $what"; docker ps -aq | xargs -n 1 docker logs; exit 1; }
   done
 }
 
@@ -145,6 +151,84 @@ try_cpu_image() {
   lap "the CPU image works"
 }
 
+compose() {   # the plug-in of docker, or Debian's docker-compose
+  if docker compose version >/dev/null 2>&1; then docker compose "$@"; else docker-compose "$@"; fi
+}
+
+# scores DEVICE URL COMMAND...: of a job on the server at this address, as `kedge`, started by the command in a container, says.
+scores() {
+  local device=$1 url=$2 forest='{"estimator": "RandomForestClassifier", "params": {"n_estimators": 12, "random_state": 0}}'; shift 2
+  echo '{"dataset": {"builtin": "digits"}, "pipeline": ['"$forest"'], "task": {"crossValidate": {"cv": 4}}}' |
+    "$@" env KEDGE_URL="$url" KEDGE_PIN="$pin" KEDGE_TOKEN="$token" kedge --json run - --device "$device" |
+    sed -n 's/.*"scores":{\([^}]*\)}.*/\1/p'
+}
+
+head_runs() { compose exec -T head "$@"; }
+six_ranks() { head_runs kedge --json doctor --cluster | grep -qE '"well": *true'; }
+
+# try_compose: the example of compose as it is, in a folder with its key. Six ranks in three containers give the scores of one process, again
+# after a container was lost and came back.
+try_compose() {
+  local url=https://localhost:5334 alone printed
+  docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || { echo "no cluster by compose: there is no docker compose (Debian's docker-compose)"; return 0; }
+  export KEDGE_IMAGE=kedge/cluster:test KEDGE_PORT=5398 COMPOSE_PROJECT_NAME=kedge-cluster-test
+  cp examples/cluster/compose.yaml "$work/cluster/"
+  pushd "$work/cluster" >/dev/null
+  compose up -d >"$work/compose.log" 2>&1 || { cat "$work/compose.log"; exit 1; }
+  wait_for "six ranks" six_ranks
+  head_runs kedge doctor --cluster
+  printed=$(compose logs --no-color head)
+  pin=$(sed -n 's/.*KEDGE_PIN=//p' <<<"$printed") token=$(sed -n 's/.*KEDGE_TOKEN=//p' <<<"$printed")
+  alone=$(scores cpu $url head_runs)
+  [ -n "$alone" ]
+  [ "$(scores cluster $url head_runs)" = "$alone" ]
+  compose kill node3 >/dev/null 2>&1
+  compose start node3 >/dev/null 2>&1
+  wait_for "six ranks again" six_ranks
+  [ "$(scores cluster $url head_runs)" = "$alone" ]
+  compose down -v >/dev/null 2>&1
+  popd >/dev/null
+  unset KEDGE_IMAGE KEDGE_PORT COMPOSE_PROJECT_NAME
+  lap "three containers as a cluster of six ranks"
+}
+
+on_rented() { docker exec -i server "$@"; }
+agent_has_ended() { [ "$(docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' agent)" = "exited 0" ]; }
+
+# try_rented: the containers of a rented cluster, with the options of provisioning/bootstrap.cc, here on one machine. The agent ends after its head.
+try_rented() {
+  local url=https://localhost:5399 alone
+  local -a options=(--network host --shm-size 1g -v /var/tmp --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges -e KEDGE_HOST_KEY)
+  KEDGE_HOST_KEY=$(cat "$work/cluster/cluster.key"); export KEDGE_HOST_KEY
+  docker run -d --name agent "${options[@]}" -e KEDGE_HOST_AGENT=127.35.35.35:5335 -e KEDGE_AGENT_IDLE_END=8 kedge/cluster:test >/dev/null
+  docker run -d --name server "${options[@]}" -e KEDGE_LISTEN=127.0.0.1:5399 -e KEDGE_CLUSTER_RANKS=2 \
+    -e KEDGE_CLUSTER_HOSTS=localhost:1,127.35.35.35:1 kedge/cluster:test >/dev/null
+  unset KEDGE_HOST_KEY
+  wait_for "an answer over TLS" curl -fsk https://127.0.0.1:5399/readyz
+  pin=$(logged KEDGE_PIN) token=$(logged KEDGE_TOKEN)
+  alone=$(scores cpu $url on_rented)
+  [ -n "$alone" ]
+  [ "$(scores cluster $url on_rented)" = "$alone" ]
+  stop_server
+  wait_for "the end of the agent" agent_has_ended
+  docker rm -v agent >/dev/null
+  lap "two containers as a rented cluster"
+}
+
+# try_cluster: the image of examples/cluster.
+try_cluster() {
+  [ -f "$bin/libkedge_mpi.so" ] || { echo "no cluster of containers: $bin has no libkedge_mpi.so"; return 0; }
+  has_room $cluster_image_mb || { echo "no cluster of containers: $work has less than $cluster_image_mb MB free"; return 0; }
+  build kedge/cluster:test examples/cluster/Dockerfile debian:bookworm-slim none no kedge kedged kedge-worker libkedge_mpi.so
+  lap "image of a cluster's hosts built"
+  mkdir -p "$work/cluster"
+  rm -f "$work/cluster/cluster.key"
+  "$bin/kedge" host-agent --new-key "$work/cluster/cluster.key" >/dev/null
+  try_compose
+  try_rented
+  docker rmi kedge/cluster:test >/dev/null
+}
+
 # build_cuda_base PLUGIN LIBRARIES PLACE: Debian and the CUDA libraries that the backend loads; no registry is asked for NVIDIA's image
 build_cuda_base() {
   local context=$work/cuda library
@@ -197,6 +281,7 @@ try_cpu_image
 [ $with_arrow = no ] || try_slim_image
 KEDGE_BIN=$bin KEDGE_DOCKER_NETWORK=host KEDGE_IMAGE=$cpu_image python3 tests/provisioning/docker_test.py || exit 1   # here it may not skip itself
 lap "machines that are containers"
+try_cluster
 try_cuda_image 13 libkedge_cuda.so "$(cuda_toolkit)/lib64" /usr/local/cuda/lib64
 try_cuda_image 12 libkedge_cuda12.so "$PWD/build/cuda12/toolkit/lib64" /usr/local/cuda-12/lib64
 left=$(docker ps -a; docker volume ls)

@@ -30,6 +30,7 @@ stop_engine() {
   [ -n "${engine:-}" ] || return 0
   docker ps -aq | xargs -r docker rm -fv >/dev/null 2>&1 || true
   docker volume ls -q | xargs -r docker volume rm >/dev/null 2>&1 || true
+  docker network prune -f >/dev/null 2>&1 || true   # a bridge would stay on this machine
   kill $engine 2>/dev/null && wait $engine 2>/dev/null || true
   umount "$engine_folder/exec/netns/default" 2>/dev/null || true
 }
