@@ -171,6 +171,7 @@ six_ranks() { head_runs kedge --json doctor --cluster | grep -qE '"well": *true'
 try_compose() {
   local url=https://localhost:5334 alone printed
   docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || { echo "no cluster by compose: there is no docker compose (Debian's docker-compose)"; return 0; }
+  { docker network create kedge-probe && docker network rm kedge-probe; } >/dev/null 2>&1 || { echo "no cluster by compose: the engine makes no network here"; return 0; }
   export KEDGE_IMAGE=kedge/cluster:test KEDGE_PORT=5398 COMPOSE_PROJECT_NAME=kedge-cluster-test
   cp examples/cluster/compose.yaml "$work/cluster/"
   pushd "$work/cluster" >/dev/null
