@@ -32,6 +32,7 @@ constexpr std::array<char, 8> kMagic{'K', 'E', 'D', 'G', 'E', 'M', 'D', 'L'};
 constexpr std::uint32_t kVersion = 1, kByteOrder = 0x01020304;
 constexpr std::size_t kPending = 64 << 10;
 constexpr std::size_t kWrittenAtOnce = 8 << 20;   // whole blocks; a cancelled job ends between two
+constexpr std::size_t kMostReserved = 64 << 20;
 
 struct Header {
   std::array<char, 8> magic = kMagic;
@@ -215,7 +216,7 @@ struct ModelFileWriter::Impl {
 
 ModelFileWriter::ModelFileWriter(const std::filesystem::path& path, std::size_t keep) : impl_(std::make_unique<Impl>()) {
   impl_->path = path, impl_->keep = keep;
-  impl_->pending.reserve(keep);
+  impl_->pending.reserve(std::min(keep, kMostReserved));
 }
 ModelFileWriter::~ModelFileWriter() = default;
 ModelFileWriter::ModelFileWriter(ModelFileWriter&&) noexcept = default;

@@ -27,12 +27,13 @@ struct SyncBudget {
 // operations with the same arguments on every rank, from the thread that runs it: not by the clock, not by the number
 // of threads or by free memory. kOwnRows: the same, of a fit that reads few rows of the table but those whose sums are
 // the rank's, unless the data ask for a more exact solver. kTrees: the trees that it grows, by their numbers
-// (dealt_trees.h).
-enum class DealtFit : std::uint8_t { kNothing, kRowSums, kOwnRows, kTrees };
+// (dealt_trees.h). kFits: the fits of estimators inside of it (meta/dealt_fits.h).
+enum class DealtFit : std::uint8_t { kNothing, kRowSums, kOwnRows, kTrees, kFits };
 // What a transformer of DealtFit::kOwnRows leaves to the step behind it, where its rank has its own rows. kWhole: new
-// rows, which each rank makes of all. kInPlace: an affine map of the table, which moves no data. kGiven: new rows,
-// which each rank makes of its own and gives to all.
-enum class RowsLeft : std::uint8_t { kWhole, kInPlace, kGiven };
+// rows, which each rank makes of all. kInPlace: an affine map of the table, which moves no data. kOwn: new rows, of
+// which a rank makes its own, and others when they are read (made_rows()). kGiven: new rows, which each rank makes of
+// its own and gives to all.
+enum class RowsLeft : std::uint8_t { kWhole, kInPlace, kOwn, kGiven };
 inline bool deals_row_sums(DealtFit dealt) {
   return dealt == DealtFit::kRowSums || dealt == DealtFit::kOwnRows;
 }

@@ -14,7 +14,8 @@ bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& devic
   return std::ranges::any_of(pipeline, [sums_are_dealt](const schema::Step& step) {
     const CatalogueEntry* const entry = find_estimator(step.estimator);
     if (!entry) return false;
-    return entry->dealt == DealtFit::kTrees || (sums_are_dealt && entry->dealt != DealtFit::kNothing);
+    const bool is_whole_work = entry->dealt == DealtFit::kTrees || entry->dealt == DealtFit::kFits;
+    return is_whole_work || (sums_are_dealt && deals_row_sums(entry->dealt));
   });
 }
 

@@ -8,12 +8,12 @@
 
 namespace kedge::engine {
 
-// Whether ranks with such a device share the fit of a pipeline: one of its steps is a forest, or, on processors, an
-// estimator whose sums over rows are dealt. The operations of a GPU know of no ranks.
+// Whether ranks with such a device share the fit of a pipeline: one of its steps is a forest or is made of fits of
+// other estimators, or, on processors, its sums over rows are dealt. The operations of a GPU know of no ranks.
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& device);
 
 // Whether a rank reads few rows of the table but its own: in the fit on all rows of steps of DealtFit::kOwnRows, of
-// which those before the last leave the table where it lies, up to one that gives its rows to all (RowsLeft).
+// which those before the last leave the rank its own rows, up to one that gives its rows to all (RowsLeft).
 bool reads_own_rows(const schema::JobSpec& spec);
 
 // Whether ranks with such a device share the job: a search, a cross-validation or a curve, one that asks a stored

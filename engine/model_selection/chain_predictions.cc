@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/comm/dealt_blocks.h"
-#include "engine/model_selection/dealt_lines.h"
+#include "engine/estimators/dealt_lines.h"
 
 namespace kedge::engine {
 namespace {

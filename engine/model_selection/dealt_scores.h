@@ -8,8 +8,8 @@
 
 #include "engine/comm/bytes.h"
 #include "engine/core/context.h"
+#include "engine/estimators/dealt_lines.h"
 #include "engine/model_selection/cross_validate.h"
-#include "engine/model_selection/dealt_lines.h"
 #include "engine/model_selection/scored_rows.h"
 #include "engine/model_selection/splitters.h"
 

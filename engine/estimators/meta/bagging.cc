@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
@@ -164,22 +165,28 @@ void Bag<T>::fit_member(const Context& ctx, Member& member, const Samples<T>& X,
   member.predictor.fit(ctx, owner_, columns, weighted);
 }
 
-// Adds what a member says of X to the sums, or to their rows `rows`.
+// What a member says of X: rows x width(), probabilities, votes or values.
 template <class T>
-void Bag<T>::add(const Context& ctx, const Member& member, const Samples<T>& X, const std::vector<std::int32_t>* rows,
-                 std::vector<double>& sums) const {
+std::vector<double> Bag<T>::answers(const Context& ctx, const Member& member, const Samples<T>& X) const {
   const Samples<T> columns = columns_of(ctx, X, member.columns);
-  const auto place = [&](std::size_t i) { return (rows ? static_cast<std::size_t>((*rows)[i]) : i) * width(); };
-  const auto n_rows = static_cast<std::size_t>(X.n_rows());
-  if (n_classes_ > 0 && !member.predictor.has_proba()) {
-    const std::vector<std::int32_t> codes = member.predictor.codes(ctx, owner_, columns);
-    for (std::size_t i = 0; i < n_rows; ++i) sums[place(i) + static_cast<std::size_t>(codes[i])] += 1;
-    return;
-  }
-  const std::vector<double> said =
-      n_classes_ > 0 ? member.predictor.proba(ctx, owner_, columns) : member.predictor.values(ctx, owner_, columns);
-  for (std::size_t i = 0; i < n_rows; ++i)
-    for (std::size_t c = 0; c < width(); ++c) sums[place(i) + c] += said[i * width() + c];
+  if (n_classes_ == 0) return member.predictor.values(ctx, owner_, columns);
+  if (member.predictor.has_proba()) return member.predictor.proba(ctx, owner_, columns);
+  const std::vector<std::int32_t> codes = member.predictor.codes(ctx, owner_, columns);
+  std::vector<double> votes(codes.size() * width());
+  for (std::size_t i = 0; i < codes.size(); ++i) votes[i * width() + static_cast<std::size_t>(codes[i])] = 1;
+  return votes;
+}
+
+template <class T>
+typename Bag<T>::OutOfBag Bag<T>::out_of_bag(const Context& ctx, const Member& member, const Samples<T>& X,
+                                             const Drawn& drawn) const {
+  std::vector<char> in_bag(static_cast<std::size_t>(X.n_rows()));
+  for (const std::int64_t row : drawn.rows) in_bag[static_cast<std::size_t>(row)] = 1;
+  OutOfBag outside;
+  for (std::size_t i = 0; i < in_bag.size(); ++i)
+    if (!in_bag[i]) outside.rows.push_back(static_cast<std::int32_t>(i));
+  if (!outside.rows.empty()) outside.answers = answers(ctx, member, rows_at(ctx, X, outside.rows));
+  return outside;
 }
 
 template <class T>
@@ -192,29 +199,49 @@ void Bag<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   std::vector<std::uint32_t> seeds(static_cast<std::size_t>(params_.n_estimators));
   for (std::uint32_t& seed : seeds) seed = static_cast<std::uint32_t>(random.interval(kLargestStepSeed));
   members_.clear();
+  for (const std::uint32_t seed : seeds) members_.push_back({seeded(seed)});
+  std::vector<OutOfBag> outside(members_.size());
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return members_[i].predictor; });
+  for (const Member& member : members_) fits.planned.push_back(planned(member, X));
+  fits.fit = [&](const Context& inner, std::size_t i) {
+    const Drawn drawn = draw(seeds[i], n_rows, n_cols);
+    Member& member = members_[i];
+    if (params_.bootstrap_features || std::ssize(drawn.columns) != n_cols)
+      member.columns.assign(drawn.columns.begin(), drawn.columns.end());
+    Context of_member = inner;
+    of_member.seed = seeds[i];
+    fit_member(of_member, member, X, y, drawn);
+    if (params_.oob_score) outside[i] = out_of_bag(of_member, member, X, drawn);
+  };
+  fits.write = [&, write = fits.write](std::size_t i, ByteWriter& out) {
+    write(i, out);
+    out.numbers(members_[i].columns), out.numbers(outside[i].rows), out.numbers(outside[i].answers);
+  };
+  fits.read = [&, read = fits.read](std::size_t i, ByteReader& in) {
+    read(i, in);
+    members_[i].columns = in.numbers<std::int32_t>();
+    outside[i].rows = in.numbers<std::int32_t>(), outside[i].answers = in.numbers<double>();
+  };
   std::vector<double> oob_sums(params_.oob_score ? static_cast<std::size_t>(n_rows) * width() : 0);
   std::vector<std::int64_t> oob_counts(params_.oob_score ? static_cast<std::size_t>(n_rows) : 0);
-  for (const std::uint32_t seed : seeds) {
-    ctx.check_stop();
-    const Drawn drawn = draw(seed, n_rows, n_cols);
-    Member member{seeded(seed)};
-    if (params_.bootstrap_features || static_cast<std::int64_t>(drawn.columns.size()) != n_cols)
-      member.columns.assign(drawn.columns.begin(), drawn.columns.end());
-    Context inner = ctx;
-    inner.seed = seed;
-    fit_member(inner, member, X, y, drawn);
-    if (params_.oob_score) {
-      std::vector<char> in_bag(static_cast<std::size_t>(n_rows));
-      for (const std::int64_t row : drawn.rows) in_bag[static_cast<std::size_t>(row)] = 1;
-      std::vector<std::int32_t> outside;
-      for (std::size_t i = 0; i < in_bag.size(); ++i)
-        if (!in_bag[i]) outside.push_back(static_cast<std::int32_t>(i)), ++oob_counts[i];
-      if (!outside.empty()) add(inner, member, rows_at(ctx, X, outside), &outside, oob_sums);
+  fits.done = [&](std::size_t i) {
+    const OutOfBag said = std::exchange(outside[i], {});
+    for (std::size_t k = 0; k < said.rows.size(); ++k) {
+      const auto row = static_cast<std::size_t>(said.rows[k]);
+      ++oob_counts[row];
+      for (std::size_t c = 0; c < width(); ++c) oob_sums[row * width() + c] += said.answers[k * width() + c];
     }
-    members_.push_back(std::move(member));
-    ctx.progress("estimators", static_cast<std::int64_t>(members_.size()), params_.n_estimators, "estimators");
-  }
+  };
+  deal_fits(ctx, fits);
   if (params_.oob_score) set_oob(ctx, y, oob_sums, oob_counts);
+}
+
+// With out-of-bag answers the work is more than to keep rows.
+template <class T>
+PlannedFit Bag<T>::planned(const Member& member, const Samples<T>& X) const {
+  PlannedFit one = member.predictor.planned(X.n_rows(), X.n_cols());
+  one.is_large = one.is_large && !params_.oob_score;
+  return one;
 }
 
 template <class T>
@@ -250,7 +277,10 @@ void Bag<T>::set_oob(const Context& ctx, const Target& y, const std::vector<doub
 template <class T>
 std::vector<double> Bag<T>::sums(const Context& ctx, const Samples<T>& X) const {
   std::vector<double> all(static_cast<std::size_t>(X.n_rows()) * width());
-  for (const Member& member : members_) add(ctx, member, X, nullptr, all);
+  for (const Member& member : members_) {
+    const std::vector<double> said = answers(ctx, member, X);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] += said[i];
+  }
   return all;
 }
 

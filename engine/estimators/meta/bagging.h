@@ -40,15 +40,21 @@ class Bag {
     NestedPredictor<T> predictor;
     std::vector<std::int32_t> columns = {};   // of X; empty: all
   };
+  // What a member answers to the rows that it was not fitted on.
+  struct OutOfBag {
+    std::vector<std::int32_t> rows = {};
+    std::vector<double> answers = {};
+  };
   struct Drawn {
     std::vector<std::int64_t> columns, rows;
   };
+  PlannedFit planned(const Member& member, const Samples<T>& X) const;
   Drawn draw(std::uint32_t seed, std::int64_t n_rows, std::int64_t n_cols) const;
   NestedPredictor<T> seeded(std::uint32_t seed) const;
   Samples<T> columns_of(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& columns) const;
   void fit_member(const Context& ctx, Member& member, const Samples<T>& X, const Target& y, const Drawn& drawn) const;
-  void add(const Context& ctx, const Member& member, const Samples<T>& X, const std::vector<std::int32_t>* rows,
-           std::vector<double>& sums) const;
+  OutOfBag out_of_bag(const Context& ctx, const Member& member, const Samples<T>& X, const Drawn& drawn) const;
+  std::vector<double> answers(const Context& ctx, const Member& member, const Samples<T>& X) const;
   void set_oob(const Context& ctx, const Target& y, const std::vector<double>& sums,
                const std::vector<std::int64_t>& counts);
   std::size_t width() const { return n_classes_ > 0 ? static_cast<std::size_t>(n_classes_) : 1; }

@@ -139,27 +139,53 @@ void CalibratedClassifierCV<T>::fit(const Context& ctx, const Samples<T>& X, con
   const std::int64_t n_folds = folds ? *folds : kDefaultFolds;
   const std::vector<std::int32_t> fold_of = fold_numbers(kOwner, y, n_folds);
   require_calibrated(y, folds != nullptr, n_folds);
-  std::vector<double> all(static_cast<std::size_t>(X.n_rows()) * width());
-  for (std::int32_t k = 0; k < n_folds; ++k) {
-    ctx.check_stop();
-    const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false), asked = rows_in_fold(fold_of, k, true);
-    Member member{like_.again()};
-    member.predictor.fit(ctx, kOwner, rows_at(ctx, X, fitted), rows_at(y, fitted));
-    const std::vector<double> said = scores(ctx, member.predictor, rows_at(ctx, X, asked));
-    if (is_ensemble()) {
-      calibrate(member, said, rows_at(y, asked));
-      members_.push_back(std::move(member));
-    } else {
-      for (std::size_t i = 0; i < asked.size(); ++i)
-        std::copy_n(said.begin() + static_cast<std::ptrdiff_t>(i * width()), width(),
-                    all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(asked[i]) * width()));
-    }
-    ctx.progress("folds of the calibration", k + 1, n_folds, "folds");
-  }
-  if (is_ensemble()) return;
-  members_.push_back({like_.again()});
-  calibrate(members_.back(), all, y);
-  members_.back().predictor.fit(ctx, kOwner, X, y);
+  for (std::int64_t k = 0; k < (is_ensemble() ? n_folds : 1); ++k) members_.push_back({like_.again()});
+  const std::vector<double> all = fit_members(ctx, X, y, fold_of, n_folds);
+  if (!is_ensemble()) calibrate(members_.back(), all, y);
+}
+
+// The fits of the folds, and without an ensemble one on all rows, all by the one member. Scores of the rows, each by
+// the fit that did not have it; an ensemble is calibrated by them.
+template <class T>
+std::vector<double> CalibratedClassifierCV<T>::fit_members(const Context& ctx, const Samples<T>& X, const Target& y,
+                                                           const std::vector<std::int32_t>& fold_of,
+                                                           std::int64_t n_folds) {
+  const auto n = static_cast<std::size_t>(n_folds);
+  const auto member = [&](std::size_t i) -> Member& { return members_[is_ensemble() ? i : 0]; };
+  std::vector<std::vector<double>> said(n);
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return member(i).predictor; });
+  fits.things = "fits";
+  PlannedFit of_fold = like_.planned(X.n_rows() - X.n_rows() / n_folds, X.n_cols());
+  of_fold.is_large = false;   // it answers as well
+  fits.planned.assign(n, of_fold);
+  if (!is_ensemble()) fits.planned.push_back(like_.planned(X.n_rows(), X.n_cols()));
+  fits.fit = [&](const Context& inner, std::size_t i) {
+    if (i == n) return member(i).predictor.fit(inner, kOwner, X, y);
+    const auto k = static_cast<std::int32_t>(i);
+    const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false);
+    member(i).predictor.fit(inner, kOwner, rows_at(ctx, X, fitted), rows_at(y, fitted));
+    said[i] = scores(inner, member(i).predictor, rows_at(ctx, X, rows_in_fold(fold_of, k, true)));
+  };
+  fits.write = [&, write = fits.write](std::size_t i, ByteWriter& out) {
+    if (is_ensemble() || i == n) write(i, out);
+    if (i < n) out.numbers(said[i]);
+  };
+  fits.read = [&, read = fits.read](std::size_t i, ByteReader& in) {
+    if (is_ensemble() || i == n) read(i, in);
+    if (i < n) said[i] = in.numbers<double>();
+  };
+  std::vector<double> all(fold_of.size() * width());
+  fits.done = [&](std::size_t i) {
+    if (i == n) return;
+    const std::vector<std::int32_t> asked = rows_in_fold(fold_of, static_cast<std::int32_t>(i), true);
+    if (is_ensemble()) calibrate(member(i), said[i], rows_at(y, asked));
+    for (std::size_t k = 0; k < asked.size(); ++k)
+      std::copy_n(said[i].begin() + static_cast<std::ptrdiff_t>(k * width()), width(),
+                  all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(asked[k]) * width()));
+    said[i] = {};
+  };
+  deal_fits(ctx, fits);
+  return all;
 }
 
 template <class T>

@@ -54,6 +54,8 @@ class CalibratedClassifierCV final : public Classifier<T> {
   bool has_temperature() const { return params_.method == "temperature"; }
   std::vector<Curve> curves_of(const std::vector<double>& scores, const Target& y) const;
   std::vector<double> logits_of(const std::vector<double>& scores) const;   // a number for each class
+  std::vector<double> fit_members(const Context& ctx, const Samples<T>& X, const Target& y,
+                                  const std::vector<std::int32_t>& fold_of, std::int64_t n_folds);
   void calibrate(Member& member, const std::vector<double>& scores, const Target& y) const;
   void add_softmax(const Member& member, const std::vector<double>& scores, std::vector<double>& shares) const;
   void add_shares(const Member& member, const std::vector<double>& scores, std::vector<double>& shares) const;

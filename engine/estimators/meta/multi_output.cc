@@ -46,14 +46,17 @@ void MultiOutputPredictor<T>::fit(const Context& ctx, const Samples<T>& X, const
   require(!y.outputs.empty(), schema::ErrorCode::kBadData, "{}: there are no target columns, it needs at least one",
           name_);
   members_.clear();
-  const auto n = static_cast<std::int64_t>(y.outputs.size());
-  for (const TargetOutput& output : y.outputs) {
-    ctx.check_stop();
+  for (const TargetOutput& output : y.outputs)
     members_.push_back({like_.is_classifier() ? output.classes : std::vector<std::string>(), like_.again()});
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return members_[i].predictor; });
+  fits.things = "targets";
+  fits.planned.assign(members_.size(), like_.planned(X.n_rows(), X.n_cols()));
+  fits.fit = [&](const Context& inner, std::size_t i) {
+    const TargetOutput& output = y.outputs[i];
     const Target own{.codes = output.codes, .classes = output.classes, .values = output.values, .weights = y.weights};
-    members_.back().predictor.fit(ctx, fmt::format("{}: target '{}'", name_, output.name), X, own);
-    ctx.progress("targets", static_cast<std::int64_t>(members_.size()), n, "targets");
-  }
+    members_[i].predictor.fit(inner, fmt::format("{}: target '{}'", name_, output.name), X, own);
+  };
+  deal_fits(ctx, fits);
 }
 
 template <class T>

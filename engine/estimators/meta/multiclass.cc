@@ -107,14 +107,15 @@ void OneVsRestClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const 
   std::vector<std::int32_t> codes = PresentClasses(y).codes;
   first_ = codes.front();
   if (codes.size() <= 2) codes.erase(codes.begin());   // of two classes the first is the rest
-  for (const std::int32_t code : codes) {
-    ctx.check_stop();
-    members_.push_back({code, like_.again()});
-    members_.back().predictor.fit(ctx, fmt::format("{}: class {}", kRest, y.classes[static_cast<std::size_t>(code)]), X,
-                                  against_rest(y, code));
-    ctx.progress("classes", static_cast<std::int64_t>(members_.size()), static_cast<std::int64_t>(codes.size()),
-                 "classes");
-  }
+  for (const std::int32_t code : codes) members_.push_back({code, like_.again()});
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return members_[i].predictor; });
+  fits.things = "classes";
+  fits.planned.assign(codes.size(), like_.planned(X.n_rows(), X.n_cols()));
+  fits.fit = [&](const Context& inner, std::size_t i) {
+    const std::string& name = y.classes[static_cast<std::size_t>(codes[i])];
+    members_[i].predictor.fit(inner, fmt::format("{}: class {}", kRest, name), X, against_rest(y, codes[i]));
+  };
+  deal_fits(ctx, fits);
 }
 
 template <class T>
@@ -206,22 +207,32 @@ void OneVsOneClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const T
   classes_ = y.classes;
   present_ = PresentClasses(y).codes;
   members_.clear();
-  const auto n = static_cast<std::int64_t>(present_.size()), pairs = n * (n - 1) / 2;
+  std::vector<std::int64_t> class_rows(classes_.size());
+  for (const std::int32_t code : y.codes) ++class_rows[static_cast<std::size_t>(code)];
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return members_[i].predictor; });
+  fits.things = "pairs";
   for (std::size_t a = 0; a < present_.size(); ++a)
     for (std::size_t b = a + 1; b < present_.size(); ++b) {
-      ctx.check_stop();
-      std::vector<std::int32_t> rows;
-      for (std::size_t i = 0; i < y.codes.size(); ++i)
-        if (y.codes[i] == present_[a] || y.codes[i] == present_[b]) rows.push_back(static_cast<std::int32_t>(i));
-      Target two = rows_at(y, rows);
-      two.classes = {y.classes[static_cast<std::size_t>(present_[a])],
-                     y.classes[static_cast<std::size_t>(present_[b])]};
-      for (std::int32_t& code : two.codes) code = code == present_[b];
-      members_.push_back({present_[a], present_[b], like_.again()});
-      members_.back().predictor.fit(ctx, fmt::format("{}: classes {} and {}", kOne, two.classes[0], two.classes[1]),
-                                    rows_at(ctx, X, rows), two);
-      ctx.progress("pairs", static_cast<std::int64_t>(members_.size()), pairs, "pairs");
+      const std::int32_t first = present_[a], second = present_[b];
+      members_.push_back({first, second, like_.again()});
+      const std::int64_t rows =
+          class_rows[static_cast<std::size_t>(first)] + class_rows[static_cast<std::size_t>(second)];
+      fits.planned.push_back(like_.planned(rows, X.n_cols()));
     }
+  fits.fit = [&](const Context& inner, std::size_t i) { fit_pair(inner, X, y, members_[i]); };
+  deal_fits(ctx, fits);
+}
+
+template <class T>
+void OneVsOneClassifier<T>::fit_pair(const Context& ctx, const Samples<T>& X, const Target& y, Member& member) const {
+  std::vector<std::int32_t> rows;
+  for (std::size_t i = 0; i < y.codes.size(); ++i)
+    if (y.codes[i] == member.first || y.codes[i] == member.second) rows.push_back(static_cast<std::int32_t>(i));
+  Target two = rows_at(y, rows);
+  two.classes = {y.classes[static_cast<std::size_t>(member.first)], y.classes[static_cast<std::size_t>(member.second)]};
+  for (std::int32_t& code : two.codes) code = code == member.second;
+  member.predictor.fit(ctx, fmt::format("{}: classes {} and {}", kOne, two.classes[0], two.classes[1]),
+                       rows_at(ctx, X, rows), two);
 }
 
 template <class T>

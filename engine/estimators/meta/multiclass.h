@@ -74,6 +74,7 @@ class OneVsOneClassifier final : public Classifier<T> {
     std::int32_t first = 0, second = 0;   // codes of its classes
     NestedPredictor<T> predictor;
   };
+  void fit_pair(const Context& ctx, const Samples<T>& X, const Target& y, Member& member) const;
   std::vector<double> votes(const Context& ctx, const Samples<T>& X) const;   // rows x n_classes
 
   schema::Value estimator_;

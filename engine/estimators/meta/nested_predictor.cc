@@ -2,6 +2,7 @@
 #include "engine/estimators/meta/nested_predictor.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
@@ -141,6 +142,45 @@ void NestedPredictor<T>::state(StateArchive& archive) {
   last_->state(archive);
   archive.expect(!classifier_ || classifier_->n_classes() == archive.n_classes(), "classes",
                  "has another size than the target's");
+}
+
+template <class T>
+PlannedFit NestedPredictor<T>::planned(std::int64_t n_rows, std::int64_t n_cols) const {
+  const CatalogueEntry& last = *find_estimator(last_step_.estimator);
+  return {.cost = cost_of_fit(value_, n_rows, n_cols),
+          .divides = last.dealt == DealtFit::kTrees || last.dealt == DealtFit::kFits,
+          .is_large = last.info.family == "neighbors"};
+}
+
+// As a model that no file has.
+template <class T>
+void NestedPredictor<T>::write(const Context& ctx, ByteWriter& out) {
+  const std::int32_t n_classes = classifier_ ? classifier_->n_classes() : 0;
+  ModelFileWriter writer({}, std::numeric_limits<std::size_t>::max());
+  StateArchive archive(ctx, writer, n_classes);
+  const StateArchive::Scope scope(archive, last_step_.estimator, n_features_);
+  state(archive);
+  out.number(n_features_);
+  out.number(n_classes);
+  out.text(writer.finish({}));
+}
+
+template <class T>
+void NestedPredictor<T>::read(const Context& ctx, ByteReader& in) {
+  struct alignas(kModelAlignment) Block {
+    std::byte bytes[kModelAlignment];
+  };
+  const auto n_features = in.number<std::int64_t>();
+  const auto n_classes = in.number<std::int32_t>();
+  const std::string held = in.text();
+  std::vector<Block> blocks(held.size() / kModelAlignment);
+  std::copy(held.begin(), held.end(), reinterpret_cast<char*>(blocks.data()));
+  const ModelFile file(std::as_bytes(std::span(blocks)));
+  *this = again();
+  StateArchive archive(ctx, file, n_classes);
+  const StateArchive::Scope scope(archive, last_step_.estimator, n_features);
+  state(archive);
+  archive.finish();
 }
 
 schema::ParamForm named_predictors_form() {

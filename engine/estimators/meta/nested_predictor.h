@@ -2,6 +2,7 @@
 // What voting, stacking, bagging and the like are made of.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "engine/estimators/composition/nested.h"
+#include "engine/estimators/meta/dealt_fits.h"
 
 namespace kedge::engine {
 
@@ -50,6 +52,12 @@ class NestedPredictor {
   // n_classes: of the target that this predictor was fitted with, which may differ from the model's; 0: values.
   void state(StateArchive& archive);
 
+  // What is known of fit() on such a table.
+  PlannedFit planned(std::int64_t n_rows, std::int64_t n_cols) const;
+  // What fit() left, for other ranks of the job; read() forgets what was there.
+  void write(const Context& ctx, ByteWriter& out);
+  void read(const Context& ctx, ByteReader& in);
+
  private:
   Samples<T> readable(const Context& ctx, const std::string& owner, const Samples<T>& X) const;
 
@@ -63,6 +71,13 @@ class NestedPredictor {
   const Regressor<T>* regressor_ = nullptr;
   std::int64_t n_features_ = 0, last_width_ = 0;
 };
+
+// Fits that leave a predictor each, predictor(i); what they fit, and their plan, is the caller's to say.
+template <class T>
+InnerFits fits_of(const Context& ctx, std::function<NestedPredictor<T>&(std::size_t i)> predictor) {
+  return {.write = [&ctx, predictor](std::size_t i, ByteWriter& out) { predictor(i).write(ctx, out); },
+          .read = [&ctx, predictor](std::size_t i, ByteReader& in) { predictor(i).read(ctx, in); }};
+}
 
 // Whether an element of `estimators` is left out.
 inline bool is_dropped(const schema::Value& value) {

@@ -17,25 +17,26 @@
 namespace kedge::engine {
 
 constexpr const char* kAnswers = "what its estimators answer for each row, added up";
+constexpr RowTraits kDealtFits{.host_part = kAnswers, .dealt = DealtFit::kFits, .is_composed = true};
 
 void add_threshold_classifiers(Rows& rows);
 
 void add_meta(Rows& rows) {
-  add<VotingClassifier>(rows, memory::voting, {7, 3, 52}, {.host_part = kAnswers, .is_composed = true});
-  add<VotingRegressor>(rows, memory::voting, {10, 3, 48}, {.host_part = kAnswers, .is_composed = true});
-  add<StackingClassifier>(rows, memory::stacking, {62, 14, 179}, {.host_part = kAnswers, .is_composed = true});
-  add<StackingRegressor>(rows, memory::stacking, {49, 5, 120}, {.host_part = kAnswers, .is_composed = true});
-  add<BaggingClassifier>(rows, memory::bagging, {21, 8, 60}, {.host_part = kAnswers, .is_composed = true});
-  add<BaggingRegressor>(rows, memory::bagging, {30, 3, 48}, {.host_part = kAnswers, .is_composed = true});
+  add<VotingClassifier>(rows, memory::voting, {7, 3, 52}, kDealtFits);
+  add<VotingRegressor>(rows, memory::voting, {10, 3, 48}, kDealtFits);
+  add<StackingClassifier>(rows, memory::stacking, {62, 14, 179}, kDealtFits);
+  add<StackingRegressor>(rows, memory::stacking, {49, 5, 120}, kDealtFits);
+  add<BaggingClassifier>(rows, memory::bagging, {21, 8, 60}, kDealtFits);
+  add<BaggingRegressor>(rows, memory::bagging, {30, 3, 48}, kDealtFits);
   add<AdaBoostClassifier>(rows, memory::boosted_copies, {40, 12, 300}, {.host_part = kAnswers, .is_composed = true});
   add<AdaBoostRegressor>(rows, memory::boosted_copies, {40, 6, 300}, {.host_part = kAnswers, .is_composed = true});
-  add<OneVsRestClassifier>(rows, memory::one_vs_rest, {157, 13, 2}, {.host_part = kAnswers, .is_composed = true});
-  add<OneVsOneClassifier>(rows, memory::one_vs_one, {135, 9, 8}, {.host_part = kAnswers, .is_composed = true});
-  add<MultiOutputClassifier>(rows, memory::multi_output, {110, 16, 18}, {.host_part = kAnswers, .is_composed = true});
-  add<MultiOutputRegressor>(rows, memory::multi_output, {20, 4, 128}, {.host_part = kAnswers, .is_composed = true});
+  add<OneVsRestClassifier>(rows, memory::one_vs_rest, {157, 13, 2}, kDealtFits);
+  add<OneVsOneClassifier>(rows, memory::one_vs_one, {135, 9, 8}, kDealtFits);
+  add<MultiOutputClassifier>(rows, memory::multi_output, {110, 16, 18}, kDealtFits);
+  add<MultiOutputRegressor>(rows, memory::multi_output, {20, 4, 128}, kDealtFits);
   add<ClassifierChain>(rows, memory::target_chain, {120, 4, 16}, {.host_part = kAnswers, .is_composed = true});
   add<RegressorChain>(rows, memory::target_chain, {20, 4, 136}, {.host_part = kAnswers, .is_composed = true});
-  add<CalibratedClassifierCV>(rows, memory::calibrated, {285, 22, 51}, {.host_part = kAnswers, .is_composed = true});
+  add<CalibratedClassifierCV>(rows, memory::calibrated, {285, 22, 51}, kDealtFits);
   add_threshold_classifiers(rows);
   add<TransformedTargetRegressor>(rows, memory::transformed_target, {7, 1, 64},
                                   {.host_part = "functions of the target", .is_composed = true});
@@ -44,9 +45,8 @@ void add_meta(Rows& rows) {
       {.host_part = "the inliers, and what estimators without coefficients answer", .is_composed = true});
   add<SelectFromModel>(rows, memory::model_selector, {55, 1, 9}, {.is_composed = true});
   add<RFE>(rows, memory::model_selector, {208, 1, 11}, {.is_composed = true});
-  add<RFECV>(rows, memory::scored_selector, {200, 1, 100}, {.host_part = kAnswers, .is_composed = true});
-  add<SequentialFeatureSelector>(rows, memory::scored_selector, {500, 1, 400},
-                                 {.host_part = kAnswers, .is_composed = true});
+  add<RFECV>(rows, memory::scored_selector, {200, 1, 100}, kDealtFits);
+  add<SequentialFeatureSelector>(rows, memory::scored_selector, {500, 1, 400}, kDealtFits);
 }
 
 }   // namespace kedge::engine

@@ -97,6 +97,14 @@ std::vector<Fold<T>> folds_of(const char* owner, const Target& y, std::int64_t n
   return folds;
 }
 
+// Fits of which scores are left.
+template <class T>
+PlannedFit asked(const NestedPredictor<T>& predictor, const Samples<T>& X) {
+  PlannedFit planned = predictor.planned(X.n_rows(), X.n_cols());
+  planned.is_large = false;
+  return planned;
+}
+
 }   // namespace
 
 template <class T>
@@ -142,38 +150,42 @@ void SequentialFeatureSelector<T>::fit(const Context& ctx, const Samples<T>& X, 
   const std::int64_t rounds = is_auto || !is_backward ? n_kept : n_features_ - n_kept;
   std::vector<char> taken(static_cast<std::size_t>(n_features_), 0);
   double before = -std::numeric_limits<double>::infinity();
-  const auto chosen = [&] {
+  const auto chosen = [&](const std::vector<char>& mask) {
     std::vector<std::int32_t> columns;
     for (std::int64_t j = 0; j < n_features_; ++j)
-      if ((taken[static_cast<std::size_t>(j)] != 0) != is_backward) columns.push_back(static_cast<std::int32_t>(j));
+      if ((mask[static_cast<std::size_t>(j)] != 0) != is_backward) columns.push_back(static_cast<std::int32_t>(j));
     return columns;
   };
-  const auto score = [&] {
-    const Samples<T> part = columns_for_now(ctx, X, chosen());
+  const auto score = [&](const Context& inner, const std::vector<std::int32_t>& columns) {
+    const Samples<T> part = columns_for_now(inner, X, columns);
     double sum = 0;
     for (const Fold<T>& fold : folds) {
-      ctx.check_stop();
-      predictor_.fit(ctx, kSequential, rows_at(ctx, part, fold.train), fold.fitted);
-      sum += fold_score(ctx, kSequential, params_.scoring.value_or(""), predictor_, rows_at(ctx, part, fold.test),
+      inner.check_stop();
+      predictor_.fit(inner, kSequential, rows_at(inner, part, fold.train), fold.fitted);
+      sum += fold_score(inner, kSequential, params_.scoring.value_or(""), predictor_, rows_at(inner, part, fold.test),
                         fold.scored);
     }
     return sum / static_cast<double>(folds.size());
   };
   for (std::int64_t round = 0; round < rounds; ++round) {
+    std::vector<std::size_t> left;
+    for (std::size_t j = 0; j < taken.size(); ++j)
+      if (!taken[j]) left.push_back(j);
+    const std::vector<PlannedFit> planned(left.size(), asked(predictor_, X));
+    const auto scores = numbers_of_fits(ctx, planned, [&](const Context& inner, std::size_t i) {
+      std::vector<char> mask = taken;
+      mask[left[i]] = 1;
+      return std::vector<double>{score(inner, chosen(mask))};
+    });
     std::size_t best = 0;
     double most = -std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < taken.size(); ++j) {
-      if (taken[j]) continue;
-      taken[j] = 1;
-      const double own = score();
-      taken[j] = 0;
-      if (own > most) most = own, best = j;
-    }
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (scores[i][0] > most) most = scores[i][0], best = left[i];
     if (is_auto && params_.tol && most - before < *params_.tol) break;
     before = most, taken[best] = 1;
     ctx.progress("columns", round + 1, rounds, "columns");
   }
-  kept_ = chosen();
+  kept_ = chosen(taken);
 }
 
 template <class T>
@@ -221,19 +233,25 @@ void RFECV<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
                       elimination_step(params_.step, n_features), params_.importance_getter};
   sizes_.clear(), scores_.clear();
   const auto folds = folds_of<T>(kRfecv, y, params_.cv.value_or(kFolds));
-  for (const Fold<T>& fold : folds) {
-    std::vector<std::int64_t> sizes;
-    std::vector<double> scores;
-    const Samples<T> scored = rows_at(ctx, X, fold.test);
-    eliminate<T>(ctx, options, predictor_, rows_at(ctx, X, fold.train), fold.fitted,
+  const std::vector<PlannedFit> planned(folds.size(), asked(predictor_, X));
+  const auto of_folds = numbers_of_fits(ctx, planned, [&](const Context& inner, std::size_t i) {
+    const Fold<T>& fold = folds[i];
+    std::vector<double> sizes, scores;
+    const Samples<T> scored = rows_at(inner, X, fold.test);
+    eliminate<T>(inner, options, predictor_, rows_at(inner, X, fold.train), fold.fitted,
                  [&](const std::vector<std::int32_t>& columns) {
-                   sizes.push_back(static_cast<std::int64_t>(columns.size()));
-                   scores.push_back(fold_score(ctx, kRfecv, params_.scoring.value_or(""), predictor_,
-                                               columns_for_now(ctx, scored, columns), fold.scored));
+                   sizes.push_back(static_cast<double>(columns.size()));
+                   scores.push_back(fold_score(inner, kRfecv, params_.scoring.value_or(""), predictor_,
+                                               columns_for_now(inner, scored, columns), fold.scored));
                  });
     std::ranges::reverse(sizes), std::ranges::reverse(scores);
-    sizes_ = std::move(sizes);
-    scores_.insert(scores_.end(), scores.begin(), scores.end());
+    sizes.insert(sizes.end(), scores.begin(), scores.end());
+    return sizes;
+  });
+  for (const std::vector<double>& both : of_folds) {   // sizes, the same in each fold, and scores
+    const auto scores = both.begin() + std::ssize(both) / 2;
+    sizes_.assign(both.begin(), scores);
+    scores_.insert(scores_.end(), scores, both.end());
   }
   std::vector<double> sums(sizes_.size(), 0.0);
   for (std::size_t e = 0; e < scores_.size(); ++e) sums[e % sums.size()] += scores_[e];

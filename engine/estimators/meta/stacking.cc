@@ -2,7 +2,9 @@
 #include "engine/estimators/meta/stacking.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
@@ -106,16 +108,15 @@ std::int64_t Stack<T>::width_of(const NestedPredictor<T>& predictor) const {
 }
 
 template <class T>
-std::int64_t Stack<T>::n_columns() const {
-  return std::accumulate(predictors_.begin(), predictors_.end(), std::int64_t{0},
-                         [&](std::int64_t sum, const auto& one) { return sum + width_of(one.predictor); });
+std::vector<std::int64_t> Stack<T>::first_columns() const {
+  std::vector<std::int64_t> first{0};
+  for (const NamedPredictor<T>& one : predictors_) first.push_back(first.back() + width_of(one.predictor));
+  return first;
 }
 
-// Writes what `one` answers for X into the table's rows `rows`, from `first_column` on.
+// Row after row, width_of() numbers each.
 template <class T>
-void Stack<T>::add_answers(const Context& ctx, const NamedPredictor<T>& one, const Samples<T>& X,
-                           std::int64_t first_column, const std::vector<std::int32_t>& rows, std::vector<double>& table,
-                           std::int64_t n_columns) const {
+std::vector<double> Stack<T>::answers_of(const Context& ctx, const NamedPredictor<T>& one, const Samples<T>& X) const {
   const NestedPredictor<T>& predictor = one.predictor;
   const Method method = method_of(predictor);
   std::vector<double> answers;
@@ -129,20 +130,18 @@ void Stack<T>::add_answers(const Context& ctx, const NamedPredictor<T>& one, con
   } else {
     answers = predictor.values(ctx, one.owner, X);
   }
-  if (rows.empty()) return;
-  const auto width = static_cast<std::size_t>(width_of(predictor)), held = answers.size() / rows.size();
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (std::size_t j = 0; j < width; ++j) {   // of two probabilities the second
-      double answer = answers[i * held + (held - width) + j];
-      if (std::isinf(answer)) answer = 0;   // the decision for a class that a fold lacks
-      table[static_cast<std::size_t>(rows[i]) * static_cast<std::size_t>(n_columns) +
-            static_cast<std::size_t>(first_column) + j] = answer;
-    }
+  const auto n_rows = static_cast<std::size_t>(X.n_rows()), width = static_cast<std::size_t>(width_of(predictor));
+  const bool is_second = n_rows > 0 && answers.size() == 2 * n_rows * width && width == 1;   // of two probabilities
+  for (std::size_t i = 0; is_second && i < n_rows; ++i) answers[i] = answers[2 * i + 1];
+  answers.resize(n_rows * width);
+  for (double& answer : answers)
+    if (std::isinf(answer)) answer = 0;   // the decision for a class that a fold lacked
+  return answers;
 }
 
 template <class T>
-Samples<T> Stack<T>::joined(const Context& ctx, const std::vector<double>& table, std::int64_t n_columns,
-                            const Samples<T>& X) const {
+Samples<T> Stack<T>::joined(const Context& ctx, const std::vector<double>& table, const Samples<T>& X) const {
+  const std::int64_t n_columns = first_columns().back();
   const std::vector<T> cells(table.begin(), table.end());
   Samples<T> made = samples_of(Matrix<T>(ctx.memory(), X.n_rows(), n_columns, std::span<const T>(cells)));
   if (!params_.passthrough) return made;
@@ -154,44 +153,97 @@ Samples<T> Stack<T>::joined(const Context& ctx, const std::vector<double>& table
   return side_by_side(ctx, std::vector<Samples<T>>{std::move(made), std::move(given)}, {1.0, 1.0}, std::move(features));
 }
 
+// The parts of a fold, of which several predictors are fitted and asked one after the other.
+template <class T>
+struct Stack<T>::Fold {
+  std::int32_t number;
+  Samples<T> fitted, asked;
+  Target y;
+};
+
+// The fits of the folds, fold by fold, of which answers are left, and then those on all rows, of which predictors are.
+template <class T>
+std::vector<double> Stack<T>::fit_predictors(const Context& ctx, const Samples<T>& X, const Target& y,
+                                             const std::vector<std::int32_t>& fold_of, std::int64_t n_folds) {
+  const std::size_t n = predictors_.size(), n_asked = static_cast<std::size_t>(n_folds) * n;
+  const std::vector<std::int64_t> first = first_columns();
+  std::vector<double> table(fold_of.size() * static_cast<std::size_t>(first.back()));
+  std::vector<std::vector<double>> said(n_asked);
+  std::optional<Fold> fold;
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return predictors_[i % n].predictor; });
+  fits.things = "fits";
+  for (std::size_t i = 0; i < n_asked + n; ++i) fits.planned.push_back(planned(i % n, X, i < n_asked ? n_folds : 0));
+  fits.fit = [&](const Context& inner, std::size_t i) {
+    NamedPredictor<T>& one = predictors_[i % n];
+    if (i >= n_asked) return one.predictor.fit(inner, one.owner, X, y);
+    const auto k = static_cast<std::int32_t>(i / n);
+    if (!fold || fold->number != k) {
+      const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false);
+      fold.emplace(
+          Fold{k, rows_at(ctx, X, fitted), rows_at(ctx, X, rows_in_fold(fold_of, k, true)), rows_at(y, fitted)});
+    }
+    one.predictor.fit(inner, one.owner, fold->fitted, fold->y);
+    said[i] = answers_of(inner, one, fold->asked);
+  };
+  fits.write = [&, write = fits.write](std::size_t i, ByteWriter& out) {
+    if (i < n_asked) out.numbers(said[i]);
+    else write(i, out);
+  };
+  fits.read = [&, read = fits.read](std::size_t i, ByteReader& in) {
+    if (i < n_asked) said[i] = in.numbers<double>();
+    else read(i, in);
+  };
+  fits.done = [&](std::size_t i) {
+    if (i >= n_asked) return;
+    place(std::exchange(said[i], {}), i % n, first, table,
+          [&](std::size_t row) { return fold_of[row] == static_cast<std::int32_t>(i / n); });
+  };
+  deal_fits(ctx, fits);
+  return table;
+}
+
+// Of a predictor on all but one of so many folds, which it is then asked; 0: on all rows.
+template <class T>
+PlannedFit Stack<T>::planned(std::size_t predictor, const Samples<T>& X, std::int64_t n_folds) const {
+  const std::int64_t asked = n_folds > 0 ? X.n_rows() / n_folds : 0;
+  PlannedFit one = predictors_[predictor].predictor.planned(X.n_rows() - asked, X.n_cols());
+  if (n_folds > 0 && one.is_large) one.cost *= 1 + static_cast<double>(asked) / 100;   // it searches when it is asked
+  one.is_large = one.is_large && n_folds == 0;
+  return one;
+}
+
+// Answers to the rows that `is_asked` names, in their order, into the table's columns of a predictor.
+template <class T>
+template <class IsAsked>
+void Stack<T>::place(const std::vector<double>& answers, std::size_t predictor, const std::vector<std::int64_t>& first,
+                     std::vector<double>& table, IsAsked&& is_asked) const {
+  const auto n_columns = static_cast<std::size_t>(first.back()), column = static_cast<std::size_t>(first[predictor]);
+  const std::size_t width = static_cast<std::size_t>(first[predictor + 1]) - column;
+  std::size_t from = 0;
+  for (std::size_t row = 0; row * n_columns < table.size(); ++row) {
+    if (!is_asked(row)) continue;
+    for (std::size_t j = 0; j < width; ++j) table[row * n_columns + column + j] = answers[from++];
+  }
+}
+
 template <class T>
 void Stack<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
   require_rows(owner_, X, 2);
   require(!predictors_.empty(), schema::ErrorCode::kBadData, "{}: has no estimator", owner_);
   n_classes_ = kind_ == Kind::kClassifier ? y.n_classes() : 0;
   const auto* folds = std::get_if<std::int64_t>(&params_.cv.data);
-  const std::int64_t n_folds = folds ? *folds : kDefaultFolds, columns = n_columns();
-  const std::vector<std::int32_t> fold_of = fold_numbers(owner_, y, n_folds);
-  std::vector<double> table(static_cast<std::size_t>(X.n_rows() * columns));
-  for (std::int32_t k = 0; k < n_folds; ++k) {
-    const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false), asked = rows_in_fold(fold_of, k, true);
-    const Samples<T> X_fitted = rows_at(ctx, X, fitted), X_asked = rows_at(ctx, X, asked);
-    const Target y_fitted = rows_at(y, fitted);
-    std::int64_t column = 0;
-    for (NamedPredictor<T>& one : predictors_) {
-      ctx.check_stop();
-      one.predictor.fit(ctx, one.owner, X_fitted, y_fitted);
-      add_answers(ctx, one, X_asked, column, asked, table, columns);
-      column += width_of(one.predictor);
-    }
-    ctx.progress("folds of the stack", k + 1, n_folds, "folds");
-  }
-  for (NamedPredictor<T>& one : predictors_) one.predictor.fit(ctx, one.owner, X, y);
-  final_.fit(ctx, final_owner_, joined(ctx, table, columns, X), y);
+  const std::int64_t n_folds = folds ? *folds : kDefaultFolds;
+  const std::vector<double> table = fit_predictors(ctx, X, y, fold_numbers(owner_, y, n_folds), n_folds);
+  final_.fit(ctx, final_owner_, joined(ctx, table, X), y);
 }
 
 template <class T>
 Samples<T> Stack<T>::answers(const Context& ctx, const Samples<T>& X) const {
-  const std::int64_t columns = n_columns();
-  std::vector<double> table(static_cast<std::size_t>(X.n_rows() * columns));
-  std::vector<std::int32_t> all(static_cast<std::size_t>(X.n_rows()));
-  std::iota(all.begin(), all.end(), 0);
-  std::int64_t column = 0;
-  for (const NamedPredictor<T>& one : predictors_) {
-    add_answers(ctx, one, X, column, all, table, columns);
-    column += width_of(one.predictor);
-  }
-  return joined(ctx, table, columns, X);
+  const std::vector<std::int64_t> first = first_columns();
+  std::vector<double> table(static_cast<std::size_t>(X.n_rows() * first.back()));
+  for (std::size_t k = 0; k < predictors_.size(); ++k)
+    place(answers_of(ctx, predictors_[k], X), k, first, table, [](std::size_t) { return true; });
+  return joined(ctx, table, X);
 }
 
 template <class T>
@@ -212,7 +264,7 @@ template <class T>
 void Stack<T>::state(StateArchive& archive) {
   if (archive.is_loading()) n_classes_ = kind_ == Kind::kClassifier ? archive.n_classes() : 0;
   state_of(archive, predictors_);
-  const std::int64_t width = n_columns() + (params_.passthrough ? archive.n_features() : 0);
+  const std::int64_t width = first_columns().back() + (params_.passthrough ? archive.n_features() : 0);
   archive.expect(width >= 1, "estimators", "are none");
   const StateArchive::Scope scope(archive, "final_estimator", width);
   final_.state(archive);

@@ -36,13 +36,18 @@ class Stack {
 
  private:
   enum class Method { kProba, kDecision, kPredict };
+  struct Fold;
   Method method_of(const NestedPredictor<T>& predictor) const;
   std::int64_t width_of(const NestedPredictor<T>& predictor) const;   // of its answers
-  void add_answers(const Context& ctx, const NamedPredictor<T>& one, const Samples<T>& X, std::int64_t first_column,
-                   const std::vector<std::int32_t>& rows, std::vector<double>& table, std::int64_t n_columns) const;
-  Samples<T> joined(const Context& ctx, const std::vector<double>& table, std::int64_t n_columns,
-                    const Samples<T>& X) const;
-  std::int64_t n_columns() const;
+  std::vector<std::int64_t> first_columns() const;   // of the answers of each predictor; then how many there are
+  std::vector<double> answers_of(const Context& ctx, const NamedPredictor<T>& one, const Samples<T>& X) const;
+  template <class IsAsked>
+  void place(const std::vector<double>& answers, std::size_t predictor, const std::vector<std::int64_t>& first,
+             std::vector<double>& table, IsAsked&& is_asked) const;
+  PlannedFit planned(std::size_t predictor, const Samples<T>& X, std::int64_t n_folds) const;
+  std::vector<double> fit_predictors(const Context& ctx, const Samples<T>& X, const Target& y,
+                                     const std::vector<std::int32_t>& fold_of, std::int64_t n_folds);
+  Samples<T> joined(const Context& ctx, const std::vector<double>& table, const Samples<T>& X) const;
 
   const char* owner_;
   StackingParams params_;

@@ -70,10 +70,12 @@ void fit_all(const Context& ctx, const char* owner, const Samples<T>& X, const T
              std::vector<NamedPredictor<T>>& predictors) {
   require_rows(owner, X);
   require(!predictors.empty(), schema::ErrorCode::kBadData, "{}: has no estimator", owner);
-  for (NamedPredictor<T>& one : predictors) {
-    ctx.check_stop();
-    one.predictor.fit(ctx, one.owner, X, y);
-  }
+  InnerFits fits = fits_of<T>(ctx, [&](std::size_t i) -> NestedPredictor<T>& { return predictors[i].predictor; });
+  for (const NamedPredictor<T>& one : predictors) fits.planned.push_back(one.predictor.planned(X.n_rows(), X.n_cols()));
+  fits.fit = [&](const Context& inner, std::size_t i) {
+    predictors[i].predictor.fit(inner, predictors[i].owner, X, y);
+  };
+  deal_fits(ctx, fits);
 }
 
 template <class T>

@@ -71,6 +71,15 @@ std::vector<GpuJob> gpu_jobs() {
              R"({"estimator": "StandardScaler"}, {"estimator": "PCA", "params": {"n_components": 2}},
                 {"estimator": "RandomForestClassifier", "params": {"n_estimators": 3, "max_depth": 3}})",
              R"("fit": {})"),
+      job_on(
+          "BagWithScores", kIris,
+          R"({"estimator": "StandardScaler"}, {"estimator": "BaggingClassifier", "params": {"n_estimators": 4, "oob_score": true}})",
+          R"("fit": {})"),
+      job_on("Stack", kDiabetes,
+             R"({"estimator": "StackingRegressor", "params": {"cv": 2, "estimators": [
+                ["ridge", {"estimator": "Ridge"}], ["near", {"estimator": "KNeighborsRegressor"}],
+                ["forest", {"estimator": "RandomForestRegressor", "params": {"n_estimators": 3, "max_depth": 3}}]]}})",
+             R"("fit": {})"),
       job_on("SearchWithARefitBySums", kRows, R"({"estimator": "RidgeClassifier"})",
              R"("gridSearch": {"paramGrid": {"alpha": [0.1, 10.0]}, "crossValidate": {"cv": 2}})"),
       job_on("Boosting", kRows, R"({"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 2}})",

@@ -1,5 +1,5 @@
 // Log lines as bytes and back.
-#include "engine/model_selection/dealt_lines.h"
+#include "engine/estimators/dealt_lines.h"
 
 #include <utility>
 
