@@ -78,14 +78,22 @@ PartedBytes Ranks::share(const std::function<std::vector<std::byte>()>& work) {
   return meet(false, error, mine);
 }
 
-PartedBytes Ranks::gather(const std::function<std::vector<std::byte>()>& work) {
+PartedBytes Ranks::exchange(const std::function<PartedBytes()>& work) {
   PartedBytes out;
   share([&]() -> std::vector<std::byte> {
-    out.bytes = work();   // all to the first
-    out.offsets.resize(static_cast<std::size_t>(size()) + 1, std::ssize(out.bytes));
+    out = work();
     return {};
   });
   return comm_.all_to_all(out);
+}
+
+PartedBytes Ranks::gather(const std::function<std::vector<std::byte>()>& work) {
+  return exchange([&] {
+    PartedBytes out;
+    out.bytes = work();   // all to the first
+    out.offsets.resize(static_cast<std::size_t>(size()) + 1, std::ssize(out.bytes));
+    return out;
+  });
 }
 
 std::optional<Error> Ranks::end(std::optional<Error> error) {

@@ -32,6 +32,10 @@ class Ranks {
   // share travels once.
   PartedBytes gather(const std::function<std::vector<std::byte>()>& work);
 
+  // The same where each rank needs a part of its own: work() makes one for each rank, and this one gets what all made
+  // for it, in rank order.
+  PartedBytes exchange(const std::function<PartedBytes()>& work);
+
   // Combines integers of all ranks, as many on each. Made directly after share(), so that no rank can have failed in
   // between: it does not bring errors.
   void combine(std::span<std::int64_t> values, IntegerOp op) { comm_.all_reduce(values, op); }

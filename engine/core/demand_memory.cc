@@ -62,6 +62,12 @@ struct DemandFaults {
     }
     throw schema::Error(schema::ErrorCode::kInternal, "more than 32 arrays are made on demand");
   }
+  static bool any_holds(const void* address) {
+    return std::ranges::any_of(arrays, [&](const std::atomic<DemandMemory*>& place) {
+      const DemandMemory* const memory = place.load();
+      return memory && memory->holds(address);
+    });
+  }
   static void remove(DemandMemory* memory) {
     for (std::atomic<DemandMemory*>& place : arrays) {
       DemandMemory* own = memory;
@@ -103,6 +109,10 @@ void DemandMemory::deallocate(void* p) noexcept {
 bool DemandMemory::holds(const void* address) const {
   const auto* const p = static_cast<const std::byte*>(address);
   return array_ && p >= array_ && p < array_ + is_made_.size() * piece_bytes_;
+}
+
+bool DemandMemory::any_holds(const void* address) {
+  return DemandFaults::any_holds(address);
 }
 
 std::size_t DemandMemory::piece_end(std::size_t piece) const {

@@ -40,6 +40,8 @@ class DemandMemory final : public Memory {
   void bring(std::size_t first, std::size_t bytes, const std::function<void(std::byte* array)>& write);
   // Bytes that are there.
   std::size_t held() const { return held_.load(); }
+  // Whether an address is one of such an array of this process.
+  static bool any_holds(const void* address);
 
  private:
   friend struct DemandFaults;

@@ -2,6 +2,8 @@
 #include "engine/estimators/own_values.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "engine/comm/dealt_blocks.h"
 #include "engine/core/host_view.h"
@@ -20,6 +22,17 @@ Ranks* ranks_of_table(const Context& ctx, const Samples<T>& X) {
 
 }   // namespace
 
+namespace {
+
+// As TableOps::gather().
+template <class T>
+void map_row(const Samples<T>& X, const T* row, T* out) {
+  for (std::size_t j = 0; j < X.shift.size(); ++j)
+    out[j] = static_cast<T>((static_cast<double>(row[j]) - X.shift[j]) * X.scale[j]);
+}
+
+}   // namespace
+
 template <class T>
 OwnValues<T>::OwnValues(const Context& ctx, const Samples<T>& X) {
   const Ranks* const ranks = ranks_of_table(ctx, X);
@@ -29,12 +42,7 @@ OwnValues<T>::OwnValues(const Context& ctx, const Samples<T>& X) {
   }
   const std::int64_t n = X.n_rows(), d = X.n_cols();
   const T* const table = host_view(std::as_const(X.table->X).view()).row(0).data();
-  rows_.emplace(ctx.memory(), d, [table, d, &X](std::int64_t row, T* out) {   // as TableOps::gather()
-    for (std::int64_t j = 0; j < d; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      out[j] = static_cast<T>((static_cast<double>(table[row * d + j]) - X.shift[at]) * X.scale[at]);
-    }
-  });
+  rows_.emplace(ctx.memory(), d, [table, d, &X](std::int64_t row, T* out) { map_row(X, table + row * d, out); });
   demanded_ = Matrix<T>(rows_->memory(), n, d);
   const Part own = own_rows(ranks, n);
   const Array<double> shift(ctx.memory(), std::span<const double>(X.shift)),
@@ -68,9 +76,94 @@ Samples<T> drawn_rows(const Context& ctx, const Samples<T>& X, const std::vector
   return samples;
 }
 
+namespace {
+
+constexpr std::int64_t kStopRows = 1 << 14;   // how often a cancel is looked for
+
+// Keeps what its rows are made of.
+template <class T>
+class MadeRows {
+ public:
+  MadeRows(const Context& ctx, const Samples<T>& X, std::vector<Feature> features, MakeRow<T> make)
+      : X_(X),
+        make_(std::move(make)),
+        mapped_(static_cast<std::size_t>(X.n_cols())),
+        rows_(ctx.memory(), std::ssize(features),
+              [this](std::int64_t row, T* out) { make_row(row, mapped_.data(), out); }) {
+    table_.X = Matrix<T>(rows_.memory(), X.n_rows(), std::ssize(features));
+    table_.features = std::move(features);
+  }
+
+  Table<T>& table() { return table_; }
+
+  void bring(const Context& ctx, Ranks& ranks) {
+    const PartedBytes shares = ranks.share([&] {
+      const Part own = own_rows(&ranks, X_.n_rows());
+      rows_.bring(own.begin, own.size(), [&](T* made) { make_rows(ctx, own, made); });
+      ByteWriter out;
+      const MatrixView<const T> here = std::as_const(table_.X).view().row_range(own.begin, own.size());
+      out.number(!ctx.ops<T>().tables->find_nonfinite(here).has_value());
+      return out.take();
+    });
+    bool is_finite = true;
+    for (int r = 0; r < shares.size(); ++r) is_finite &= ByteReader(shares.part(r)).number<bool>();
+    table_.is_finite = is_finite;
+  }
+
+ private:
+  // mapped: room for a row.
+  void make_row(std::int64_t row, T* mapped, T* out) const {
+    const T* cells = host_view(std::as_const(X_.table->X).view()).row(row).data();
+    if (X_.is_affine()) {
+      map_row(X_, cells, mapped);
+      cells = mapped;
+    }
+    make_(cells, out);
+  }
+
+  void make_rows(const Context& ctx, Part own, T* made) const {
+    const std::int64_t cols = table_.X.cols();
+    for (std::int64_t first = own.begin; first < own.end; first += kStopRows) {
+      ctx.check_stop();
+      const std::int64_t end = std::min(own.end, first + kStopRows);
+#pragma omp parallel
+      {
+        std::vector<T> mapped(mapped_.size());
+#pragma omp for
+        for (std::int64_t i = first; i < end; ++i) make_row(i, mapped.data(), made + i * cols);
+      }
+    }
+  }
+
+  const Samples<T> X_;
+  const MakeRow<T> make_;
+  std::vector<T> mapped_;   // for a row that is read
+  DemandRows<T> rows_;
+  Table<T> table_;
+};
+
+}   // namespace
+
+template <class T>
+bool has_own_rows(const Context& ctx, const Samples<T>& X) {
+  return ranks_of_table(ctx, X) && DemandMemory::any_holds(host_view(std::as_const(X.table->X).view()).row(0).data());
+}
+
+template <class T>
+Samples<T> made_rows(const Context& ctx, const Samples<T>& X, std::vector<Feature> features, MakeRow<T> make) {
+  const auto made = std::make_shared<MadeRows<T>>(ctx, X, std::move(features), std::move(make));
+  made->bring(ctx, *ranks_of_table(ctx, X));
+  return {.table = {made, &made->table()}};
+}
+
 template class OwnValues<float>;
 template class OwnValues<double>;
 template Samples<float> drawn_rows(const Context&, const Samples<float>&, const std::vector<std::int32_t>&);
 template Samples<double> drawn_rows(const Context&, const Samples<double>&, const std::vector<std::int32_t>&);
+
+template bool has_own_rows(const Context&, const Samples<float>&);
+template bool has_own_rows(const Context&, const Samples<double>&);
+template Samples<float> made_rows(const Context&, const Samples<float>&, std::vector<Feature>, MakeRow<float>);
+template Samples<double> made_rows(const Context&, const Samples<double>&, std::vector<Feature>, MakeRow<double>);
 
 }   // namespace kedge::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -29,5 +30,19 @@ class OwnValues {
 // those of its own, so that none reads rows of others.
 template <class T>
 Samples<T> drawn_rows(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& positions);
+
+// Whether X is all rows of a table of which this rank has its own (engine/table/own_rows.h, or made_rows()), and ranks
+// divide the sums over them. The same on every rank.
+template <class T>
+bool has_own_rows(const Context& ctx, const Samples<T>& X);
+
+// A new row, made of the cells of one row of X, mapped: no allocation, no exception (DemandMemory::Make).
+template <class T>
+using MakeRow = std::function<void(const T* cells, T* out)>;
+
+// New rows for each of X, a column for each feature, where has_own_rows(): each rank makes its own now, and others when
+// they are read.
+template <class T>
+Samples<T> made_rows(const Context& ctx, const Samples<T>& X, std::vector<Feature> features, MakeRow<T> make);
 
 }   // namespace kedge::engine

@@ -58,6 +58,9 @@ class ChainNeeds {
  public:
   explicit ChainNeeds(SampleShape X, std::int64_t linked_from = 0) : linked_from_(linked_from), X_(std::move(X)) {}
 
+  // Where steps make rows of which a rank has its own, there are so many.
+  void set_own_rows(std::int64_t rows) { own_rows_ = rows; }
+
   // Calls see(i, need, key) for each step, until one refuses its samples. key: of the step.
   template <class See>
   void along(const SharedSteps& steps, See see) {
@@ -90,10 +93,13 @@ class ChainNeeds {
     const SampleShape& X = known_.empty() ? X_ : known_.back().need->out;
     const std::int64_t copied = linked_of(X.copy(), X);
     std::optional<MemoryNeed> need = need_of(copied > 0 ? in_place(X) : X, *step);
+    if (need && own_rows_ && find_estimator(step->estimator)->leaves == RowsLeft::kOwn)
+      need->made = need->made / X.rows * *own_rows_, need->work = need->work / X.rows * *own_rows_;
     known_.push_back({step, step_key(*step), std::move(need), copied});
   }
 
   std::int64_t linked_from_;
+  std::optional<std::int64_t> own_rows_;
   SampleShape X_;
   std::vector<Known> known_;   // of the last pipeline
 };
@@ -290,6 +296,7 @@ Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
   const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task) &&
                          !(is_inspection(job.spec.task) && !parts_of(job.spec.task));
   ChainNeeds whole(all, in.linked_from);
+  if (in.ranks) whole.set_own_rows(own_rows(in.ranks, all.rows).size());
   Peak peak = fits_all_rows(job.spec.task) ? chain_peak(own, whole) : Peak{};
   if (has_parts) peak.needed = 0;   // a search fits another candidate, or none
   PartPeaks part_peak(all, part_of(job.spec.task, all.rows), in.linked_from);

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "engine/backend/linked_tables.h"
 #include "engine/core/require.h"
 #include "engine/estimators/magnitudes.h"
+#include "engine/estimators/own_values.h"
 #include "engine/estimators/sparse_rows.h"
 
 namespace kedge::engine {
@@ -25,40 +27,37 @@ std::vector<double> linspace(double low, double high, std::int64_t count) {
   return values;
 }
 
-template <class T>
-std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, const std::vector<double>& q) {
-  const Array<double> shares(ctx.memory(), std::span<const double>(q));
-  Matrix<double> out(ctx.memory(), static_cast<std::int64_t>(q.size()), X.n_cols());
-  if (X.is_affine()) {
-    Matrix<T> scratch;
-    ctx.ops<T>().columns->column_quantiles(X.values(ctx, scratch), {}, shares.view(), out.view());
-  } else {
-    ctx.ops<T>().columns->column_quantiles(std::as_const(X.table->X).view(), X.row_view(), shares.view(), out.view());
-  }
-  return out.to_host();
-}
-
 namespace {
 
-// The mapped values as ops read them: the table and its rows where nothing has to be mapped, else a copy in `scratch`.
+// The mapped values as ops read them: the table and its rows where nothing has to be mapped, else a copy.
 template <class T>
-struct Cells {
+class Cells {
+ public:
+  Cells(const Context& ctx, const Samples<T>& X) : values(std::as_const(X.table->X).view()), rows(X.row_view()) {
+    if (X.is_affine() || X.is_sparse()) values = copied_.emplace(ctx, X).view(), rows = {};
+  }
   MatrixView<const T> values;
   VectorView<const std::int32_t> rows;
+
+ private:
+  std::optional<OwnValues<T>> copied_;
 };
-template <class T>
-Cells<T> cells_of(const Context& ctx, const Samples<T>& X, Matrix<T>& scratch) {
-  if (X.is_affine() || X.is_sparse()) return {X.values(ctx, scratch), {}};
-  return {std::as_const(X.table->X).view(), X.row_view()};
-}
 
 }   // namespace
 
 template <class T>
+std::vector<double> column_quantiles(const Context& ctx, const Samples<T>& X, const std::vector<double>& q) {
+  const Array<double> shares(ctx.memory(), std::span<const double>(q));
+  Matrix<double> out(ctx.memory(), static_cast<std::int64_t>(q.size()), X.n_cols());
+  const Cells<T> cells(ctx, X);
+  ctx.ops<T>().columns->column_quantiles(cells.values, cells.rows, shares.view(), out.view());
+  return out.to_host();
+}
+
+template <class T>
 ColumnCentres column_centres(const Context& ctx, const Samples<T>& X, ColumnCentre centre_kind,
                              const std::vector<T>& missing) {
-  Matrix<T> scratch;
-  const Cells<T> cells = cells_of(ctx, X, scratch);
+  const Cells<T> cells(ctx, X);
   const Array<T> holes(ctx.memory(), std::span<const T>(missing));
   Array<double> centre(ctx.memory(), X.n_cols());
   Array<std::int64_t> present(ctx.memory(), X.n_cols());
@@ -70,8 +69,7 @@ ColumnCentres column_centres(const Context& ctx, const Samples<T>& X, ColumnCent
 template <class T>
 std::vector<NumberCounts<T>> column_counts(const Context& ctx, const Samples<T>& X,
                                            std::span<const std::int32_t> columns) {
-  Matrix<T> scratch;
-  const Cells<T> cells = cells_of(ctx, X, scratch);
+  const Cells<T> cells(ctx, X);
   return ctx.ops<T>().columns->count_numbers(cells.values, cells.rows, columns);
 }
 

@@ -28,14 +28,14 @@ void add_preprocessing(Rows& rows) {
   add<OrdinalEncoder>(rows, memory::maps_cells, {4, 2}, {.dealt = DealtFit::kRowSums});
   add<TargetEncoder>(rows, TargetEncoder<float>::memory, {6, 2, 48},
                      {.host_part = "the sums of the target by category and fold"});
-  add<SimpleImputer>(rows, memory::imputed, {2, 1}, {.dealt = DealtFit::kRowSums});
+  add<SimpleImputer>(rows, memory::imputed, {2, 1}, {.dealt = DealtFit::kOwnRows, .leaves = RowsLeft::kOwn});
   add<KNNImputer>(rows, KNNImputer<float>::memory, {2, 4, 48},
                   {.host_part = "the choice of neighbours, and the means of their values"});
   add<IterativeImputer>(rows, IterativeImputer<float>::memory, {600, 4, 48},
                         {.host_part = "which rows have a column, and the evidence of its regressions"});
   add<MissingIndicator>(rows, memory::maps_cells, {1, 1});
   add<MaxAbsScaler>(rows, memory::affine, {2, 1}, {.dealt = DealtFit::kOwnRows, .leaves = RowsLeft::kInPlace});
-  add<RobustScaler>(rows, memory::sorted_affine, {1, 1}, {.dealt = DealtFit::kRowSums});
+  add<RobustScaler>(rows, memory::sorted_affine, {1, 1}, {.dealt = DealtFit::kOwnRows, .leaves = RowsLeft::kInPlace});
   add<Normalizer>(rows, memory::scales_rows, {0, 1});
   add<Binarizer>(rows, memory::maps_numbers, {0, 1});
   add<PolynomialFeatures>(rows, memory::polynomial, {0, 1});

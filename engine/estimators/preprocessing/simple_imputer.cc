@@ -6,9 +6,11 @@
 #include <limits>
 #include <span>
 
+#include "engine/backend/category_functors.h"
 #include "engine/backend/linked_tables.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/own_values.h"
 #include "engine/estimators/preprocessing/column_stats.h"
 
 namespace kedge::engine {
@@ -48,6 +50,20 @@ double mode_by_name(const NumberCounts<T>& found, T missing, const Feature& feat
       best = code, most = found.counts[c];
   }
   return best;
+}
+
+// A row of what transform() makes: its kept cells, filled, then the marks.
+template <class T>
+MakeRow<T> row_maker(const std::vector<T>& missing, const std::vector<T>& fill, const std::vector<std::int64_t>& kept,
+                     const std::vector<std::int32_t>& marked) {
+  return [missing, fill, kept, marked](const T* cells, T* out) {
+    const auto lacks = [&](std::size_t j) { return is_missing_cell(cells[j], missing[j]); };
+    for (const std::int64_t column : kept) {
+      const auto j = static_cast<std::size_t>(column);
+      *out++ = lacks(j) ? fill[j] : cells[j];
+    }
+    for (const std::int32_t column : marked) *out++ = lacks(static_cast<std::size_t>(column)) ? T{1} : T{0};
+  };
 }
 
 // The centre of each column that this strategy asks for; that of a nominal column is a code.
@@ -184,15 +200,16 @@ Samples<T> SimpleImputer<T>::transform(const Context& ctx, const Samples<T>& X) 
   std::vector<std::int64_t> kept;
   const std::vector<Feature> before = features_of(*X.table);
   std::vector<Feature> features = kept_features(before, fill, kept);
-  Matrix<T> scratch;
-  const MatrixView<const T> values = X.values(ctx, scratch);
-  Matrix<T> all = filled(ctx, values, missing, fill);
   std::vector<std::int32_t> marked;
   for (std::size_t j = 0; params_.add_indicator && j < columns_.size(); ++j) {
     if (!columns_[j].lacks) continue;
     marked.push_back(static_cast<std::int32_t>(j));
     features.push_back({.name = "missingindicator_" + before[j].name});
   }
+  if (has_own_rows(ctx, X)) return made_rows<T>(ctx, X, std::move(features), row_maker(missing, fill, kept, marked));
+  Matrix<T> scratch;
+  const MatrixView<const T> values = X.values(ctx, scratch);
+  Matrix<T> all = filled(ctx, values, missing, fill);
   if (features.size() == columns_.size() && marked.empty()) return samples_of(std::move(all), std::move(features));
   const std::vector<std::int32_t> columns(kept.begin(), kept.end());
   const Array<std::int32_t> chosen(ctx.memory(), std::span<const std::int32_t>(columns));

@@ -41,10 +41,16 @@ inline std::string lasting(schema::Result result, const std::string& model) {
          std::to_string(std::hash<std::string>()(model));
 }
 
+// Files that stand for what is generated: a test may put in its own.
+inline std::list<std::pair<schema::GenerateRef, DatasetFile>>& made_data() {
+  static std::list<std::pair<schema::GenerateRef, DatasetFile>> made;
+  return made;
+}
+
 inline const DatasetFile& data_of(const schema::JobSpec& spec) {
   if (const auto* name = std::get_if<schema::BuiltinRef>(&spec.dataset.source)) return builtin(name->name);
   static const TemporaryFolder folder;
-  static std::list<std::pair<schema::GenerateRef, DatasetFile>> made;
+  auto& made = made_data();
   const auto& ref = std::get<schema::GenerateRef>(spec.dataset.source);
   for (const auto& [of, file] : made)
     if (of == ref) return file;

@@ -222,6 +222,16 @@ TEST(RanksThatDo, AreMoreThanDivideTheTableNow) {
   EXPECT_THAT(refusal(plan, std::int64_t{16} << 20), HasSubstr("; 4 ranks on machines"));
 }
 
+TEST(RanksThatDo, DivideTheRowsThatAnImputerMakes) {
+  const auto comms = make_thread_comms(2);
+  Ranks first(*comms[0]);
+  const std::vector<schema::Step> steps{{"SimpleImputer", {}}, {"Ridge", {}}};
+  const MemoryPlan alone = plan_of_rows(steps, std::int64_t{1} << 20);
+  const MemoryPlan divided = plan_of_rows(steps, std::int64_t{1} << 20, schema::Fit{}, &first);
+  EXPECT_GE(alone.needed_bytes, std::int64_t{128} << 20);   // the table, and as much again
+  EXPECT_LE(divided.needed_bytes, alone.needed_bytes / 2 + (std::int64_t{1} << 20));
+}
+
 TEST_F(MemoryOfAJob, IsPredictedAndMeasured) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory is in the way";

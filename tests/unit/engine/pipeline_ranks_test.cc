@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/estimators/meta/dealt_fits.h"
 #include "engine/job/dealt.h"
 #include "tests/unit/engine/jobs_on_ranks.h"
+#include "tests/unit/engine/small_dataset.h"
 
 namespace kedge::engine {
 namespace {
@@ -122,6 +124,9 @@ std::vector<DealtJob> dealt_sums() {
                R"({"estimator": "StandardScaler"}, {"estimator": "Ridge", "params": {"alpha": 2.5}})"),
       sums_job("LinearRegression", kNumbers, R"({"estimator": "LinearRegression"})"),
       sums_job("KMeans", kBlobs, R"({"estimator": "KMeans", "params": {"n_clusters": 11, "random_state": 3}})"),
+      sums_job("KMeansOfFarCentres", kBlobs,   // two clusters are empty and move to the farthest rows
+               R"({"estimator": "KMeans", "params": {"n_clusters": 4, "init": [[0, 0, 0, 0, 0, 0, 0, 0, 0],
+                  [90, 9, 9, 9, 9, 9, 9, 9, 90], [90, 9, 9, 9, 9, 9, 9, 9, 91], [1, 1, 1, 1, 1, 1, 1, 1, 1]]}})"),
       sums_job("KMeansOfManyClusters", kClasses,
                R"({"estimator": "KMeans", "params": {"n_clusters": 300, "random_state": 3, "max_iter": 4}})",
                "float32"),
@@ -159,6 +164,82 @@ std::vector<DealtJob> dealt_sums() {
   };
 }
 
+// Estimators made of others, of which ranks make some each.
+DealtJob fits_job(const char* name, const char* data, const char* steps, const char* task = "fitScore") {
+  return {name, fmt::format(R"({{"dataset": {{"builtin": "{}"}}, "pipeline": [{}], "task": {{"{}": {{}}}}}})", data,
+                            steps, task)};
+}
+
+std::vector<DealtJob> dealt_fits() {
+  return {
+      fits_job("Bag", "digits",
+               R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 9, "oob_score": true,
+                  "max_features": 0.5, "random_state": 3}})",
+               "fit"),
+      fits_job("BagOfNeighbours", "iris",
+               R"({"estimator": "BaggingClassifier", "params": {"estimator": {"estimator": "KNeighborsClassifier"}}})"),
+      fits_job("BagOfNeighboursWithScores", "diabetes",
+               R"({"estimator": "BaggingRegressor", "params": {"estimator": {"estimator": "KNeighborsRegressor"},
+                  "oob_score": true}})"),
+      fits_job("BagOfPipelines", "wine",
+               R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 5,
+                  "estimator": [{"estimator": "StandardScaler"}, {"estimator": "SVC"}]}})"),
+      fits_job("BagOfFewForests", "iris",
+               R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 2,
+                  "estimator": {"estimator": "RandomForestClassifier", "params": {"n_estimators": 7}}}})"),
+      fits_job(
+          "Votes", "wine",
+          R"({"estimator": "StandardScaler"}, {"estimator": "VotingClassifier", "params": {"voting": "soft", "estimators": [
+                  ["lines", {"estimator": "LogisticRegression", "params": {"max_iter": 2}}],
+                  ["forest", {"estimator": "RandomForestClassifier", "params": {"n_estimators": 30}}],
+                  ["near", {"estimator": "KNeighborsClassifier"}],
+                  ["net", {"estimator": "MLPClassifier", "params": {"max_iter": 3}}],
+                  ["normal", {"estimator": "GaussianNB"}]]}})",
+          "fit"),
+      fits_job("VotesOfValues", "diabetes",
+               R"({"estimator": "VotingRegressor", "params": {"estimators": [
+                  ["ridge", {"estimator": "Ridge"}], ["tree", {"estimator": "DecisionTreeRegressor"}],
+                  ["bag", {"estimator": "BaggingRegressor", "params": {"n_estimators": 3}}]]}})",
+               "fit"),
+      fits_job("Stack", "wine",
+               R"({"estimator": "StackingClassifier", "params": {"passthrough": true, "cv": 3, "estimators": [
+                  ["trees", {"estimator": "ExtraTreesClassifier", "params": {"n_estimators": 5}}],
+                  ["near", {"estimator": "KNeighborsClassifier"}],
+                  ["vectors", [{"estimator": "StandardScaler"}, {"estimator": "SVC"}]]]}})"),
+      fits_job("StackOfTwoClasses", "breast_cancer",
+               R"({"estimator": "StackingClassifier", "params": {"estimators": [
+                  ["normal", {"estimator": "GaussianNB"}], ["tree", {"estimator": "DecisionTreeClassifier"}]]}})",
+               "fit"),
+      fits_job("StackOfValues", "diabetes",
+               R"({"estimator": "StackingRegressor", "params": {"estimators": [
+                  ["ridge", {"estimator": "Ridge"}], ["boost", {"estimator": "GradientBoostingRegressor", "params": {"n_estimators": 5}}]]}})"),
+      fits_job("OneAgainstTheRest", "digits",
+               R"({"estimator": "OneVsRestClassifier", "params": {"estimator": {"estimator": "LinearSVC"}}})", "fit"),
+      fits_job("PairsOfClasses", "digits",
+               R"({"estimator": "OneVsOneClassifier", "params": {"estimator": {"estimator": "GaussianNB"}}})"),
+      fits_job(
+          "Calibrated", "wine",
+          R"({"estimator": "CalibratedClassifierCV", "params": {"estimator": {"estimator": "GaussianNB"}, "method": "isotonic"}})"),
+      fits_job(
+          "CalibratedOnce", "wine",
+          R"({"estimator": "CalibratedClassifierCV", "params": {"estimator": {"estimator": "LinearSVC"}, "ensemble": false}})",
+          "fit"),
+      fits_job("ColumnsByScores", "wine",
+               R"({"estimator": "SequentialFeatureSelector", "params": {"n_features_to_select": 3, "cv": 2,
+                  "estimator": {"estimator": "GaussianNB"}}}, {"estimator": "KNeighborsClassifier"})"),
+      fits_job("ColumnsByElimination", "wine",
+               R"({"estimator": "RFECV", "params": {"step": 3, "cv": 3, "estimator": {"estimator": "RidgeClassifier"}}},
+                  {"estimator": "GaussianNB"})",
+               "fit"),
+      {"SeveralTargets", R"({"dataset": {"builtin": "diabetes"}, "select": {"targets": ["target", "bmi", "s1"]},
+        "pipeline": [{"estimator": "MultiOutputRegressor", "params": {"estimator": {"estimator": "DecisionTreeRegressor"}}}],
+        "task": {"fitScore": {}}})"},
+      {"GridWithARefitOfABag",
+       R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "BaggingClassifier"}],
+        "task": {"gridSearch": {"paramGrid": {"n_estimators": [3, 5]}, "crossValidate": {"cv": 2}}}})"},
+  };
+}
+
 std::vector<DealtJob> dealt_jobs() {
   return {
       {"CrossValidation",
@@ -191,6 +272,12 @@ std::vector<DealtJob> dealt_jobs() {
 class PipelineOnRanks : public testing::TestWithParam<std::tuple<DealtJob, int>> {};
 INSTANTIATE_TEST_SUITE_P(Jobs, PipelineOnRanks,
                          testing::Combine(testing::ValuesIn(dealt_jobs()), testing::Values(2, 3, 4, 7)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "On" + std::to_string(std::get<1>(info.param));
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Fits, PipelineOnRanks,
+                         testing::Combine(testing::ValuesIn(dealt_fits()), testing::Values(2, 3, 4, 7)),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + "On" + std::to_string(std::get<1>(info.param));
                          });
@@ -262,6 +349,17 @@ INSTANTIATE_TEST_SUITE_P(
         OwnRowsJob{"ScalerAndMeans", "make_blobs", R"({"estimator": "StandardScaler"},
                    {"estimator": "KMeans", "params": {"n_clusters": 4, "max_iter": 5, "random_state": 1}})",
                    1.8},
+        OwnRowsJob{"ScalerByQuantiles", "make_regression", R"({"estimator": "RobustScaler"}, {"estimator": "Ridge"})"},
+        OwnRowsJob{"ScalersAndScalerByQuantiles", "make_regression",
+                   R"({"estimator": "StandardScaler"}, {"estimator": "RobustScaler"}, {"estimator": "Lasso"})"},
+        OwnRowsJob{"ImputedMeans", "make_regression",
+                   R"({"estimator": "SimpleImputer"}, {"estimator": "StandardScaler"}, {"estimator": "Ridge"})"},
+        OwnRowsJob{"ImputedMedians", "make_classification",
+                   R"({"estimator": "RobustScaler"}, {"estimator": "SimpleImputer", "params": {"strategy": "median"}},
+                      {"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
+        OwnRowsJob{"ImputedConstants", "make_classification",
+                   R"({"estimator": "SimpleImputer", "params": {"strategy": "most_frequent", "missing_values": 0.0}},
+                      {"estimator": "PCA", "params": {"n_components": 4}}, {"estimator": "GaussianNB"})"},
         OwnRowsJob{"ComponentsAndLogistic", "make_classification", R"({"estimator": "StandardScaler"},
                    {"estimator": "PCA", "params": {"n_components": 5}},
                    {"estimator": "LogisticRegression", "params": {"max_iter": 5}})"},
@@ -295,6 +393,51 @@ TEST_P(OwnRowsOnRanks, LoadTheirShareAndGiveTheResultOfOneProcess) {
   }
 }
 
+// One cell in 19 is missing, and all of the fourth column.
+std::filesystem::path write_with_missing(const std::filesystem::path& folder) {
+  constexpr std::int64_t kRows = 60'000, kCols = 24;
+  std::vector<ColumnInfo> columns;
+  for (std::int64_t j = 0; j < kCols; ++j) columns.push_back(numeric("x" + std::to_string(j)));
+  std::vector<double> values;
+  for (std::int64_t e = 0; e < kRows * kCols; ++e) {
+    const double value = static_cast<double>(e * 2654435761 % 10007) / 100;
+    const bool is_missing = e % kCols == 3 || (e % 19 == 0 && e % kCols != kCols - 1);   // the last one is the target
+    values.push_back(is_missing ? std::numeric_limits<double>::quiet_NaN() : value);
+  }
+  return write_dataset(folder, std::move(columns), values);
+}
+
+TEST(OwnRows, AreFilledWhereTheyLackValues) {
+  const TemporaryFolder folder;
+  const auto ref = [](const char* steps) {
+    return spec_from(fmt::format(
+        R"({{"dataset": {{"generate": {{"name": "make_regression", "params": {{"random_state": 77}}}}}}, "select": {{"target": "x23"}},
+      "pipeline": [{}, {{"estimator": "StandardScaler"}}, {{"estimator": "Ridge"}}], "task": {{"fit": {{}}}}}})",
+        steps));
+  };
+  const char* const pipelines[] = {
+      R"({"estimator": "SimpleImputer", "params": {"add_indicator": true}})",
+      R"({"estimator": "SimpleImputer", "params": {"strategy": "median", "keep_empty_features": true}})",
+      R"({"estimator": "SimpleImputer", "params": {"strategy": "most_frequent"}})",
+      R"({"estimator": "StandardScaler"}, {"estimator": "RobustScaler"}, {"estimator": "SimpleImputer", "params": {"strategy": "constant"}})",
+  };
+  made_data().emplace_back(std::get<schema::GenerateRef>(ref(pipelines[0]).dataset.source),
+                           DatasetFile(write_with_missing(folder.path())));
+  for (const char* const steps : pipelines) {
+    ASSERT_TRUE(reads_own_rows(ref(steps))) << steps;
+    const std::string alone = run_alone(ref(steps));
+    for (const int size : {2, 3, 7}) {
+      std::string log;
+      EXPECT_EQ(run_on_ranks(ref(steps), size, &log)[0], alone) << steps << size;
+      double held = 0, all = 0;
+      const std::size_t at = log.find("the first rank loaded ");
+      ASSERT_NE(at, log.npos) << log;
+      ASSERT_EQ(std::sscanf(log.c_str() + at, "the first rank loaded %lf of %lf MiB of the table", &held, &all), 2);
+      EXPECT_LE(held, all / size * 1.1 + 0.5) << steps << size;
+    }
+  }
+}
+
 TEST(OwnRows, AreReadByStepsThatNeedNoOthers) {
   const auto reads = [](const char* steps, const char* task = "fit") {
     return reads_own_rows(spec_from(
@@ -311,6 +454,8 @@ TEST(OwnRows, AreReadByStepsThatNeedNoOthers) {
   EXPECT_TRUE(reads(R"({"estimator": "MinMaxScaler", "params": {"clip": false}}, {"estimator": "Ridge"})"));
   EXPECT_FALSE(reads(R"({"estimator": "MinMaxScaler", "params": {"clip": true}}, {"estimator": "Ridge"})"));
   EXPECT_FALSE(reads(R"({"estimator": "LinearDiscriminantAnalysis"})"));
+  EXPECT_TRUE(reads(R"({"estimator": "SimpleImputer"}, {"estimator": "RobustScaler"}, {"estimator": "Ridge"})"));
+  EXPECT_FALSE(reads(R"({"estimator": "SimpleImputer"}, {"estimator": "DecisionTreeClassifier"})"));
 }
 
 TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
@@ -326,6 +471,56 @@ TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
   }
   EXPECT_THAT(alone, HasSubstr("500"));
   for (const std::string& message : run_on_ranks(spec, 3)) EXPECT_EQ(message, alone);
+}
+
+// The third and the fourth estimator fail, each on another rank; the first one warns.
+TEST(PipelineOnRanksErrors, OfFitsWithinAFitAreThoseOfOneProcess) {
+  const JobSpec spec =
+      spec_from(R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "VotingClassifier", "params": {
+    "estimators": [["lines", {"estimator": "LogisticRegression", "params": {"max_iter": 1}}],
+                   ["forest", {"estimator": "RandomForestClassifier"}],
+                   ["parts", [{"estimator": "PCA", "params": {"n_components": 9}}, {"estimator": "GaussianNB"}]],
+                   ["more", [{"estimator": "PCA", "params": {"n_components": 8}}, {"estimator": "GaussianNB"}]]]}}], "task": {"fit": {}}})");
+  std::string alone;
+  try {
+    run_alone(spec);
+  } catch (const schema::Error& error) {
+    alone = error.message;
+  }
+  EXPECT_THAT(alone, HasSubstr("'parts'"));
+  for (const int size : {2, 3, 4})
+    for (const std::string& message : run_on_ranks(spec, size)) EXPECT_EQ(message, alone);
+}
+
+TEST(FitsOnRanks, GoToTheRankWithTheLeastWork) {
+  const auto dealt = [](std::vector<PlannedFit> planned, int n_ranks) { return ranks_of_fits(planned, n_ranks); };
+  using testing::ElementsAre;
+  EXPECT_THAT(dealt({{1}, {1}, {1}, {1}, {1}}, 2), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THAT(dealt({{1}, {5}, {2}, {2}}, 2), ElementsAre(1, 0, 1, 1));
+  EXPECT_THAT(dealt({{1}}, 3), ElementsAre(0));
+  EXPECT_THAT(dealt({{.cost = 9, .divides = true}, {1}, {1}}, 2), ElementsAre(kEveryRank, 0, 1));
+  EXPECT_THAT(dealt({{.cost = 1, .divides = true}, {1}, {1}}, 2), ElementsAre(0, 1, 0)) << "no more than a share";
+  EXPECT_THAT(dealt({{.cost = 1, .is_large = true}, {1}}, 2), ElementsAre(kEveryRank, 0));
+  EXPECT_THAT(dealt({{0}, {0}}, 2), ElementsAre(0, 0));
+}
+
+TEST(FitsOnRanks, CostWhatTheirStepsSay) {
+  const auto cost = [](const char* step) { return cost_of_fit(schema::value_from_json(step), 1000, 10); };
+  const double tree = cost(R"({"estimator": "DecisionTreeClassifier"})");
+  EXPECT_GT(tree, 0);
+  EXPECT_EQ(
+      cost(
+          R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 7, "estimator": {"estimator": "DecisionTreeClassifier"}}})"),
+      7 * tree);
+  EXPECT_EQ(
+      cost(
+          R"({"estimator": "StackingClassifier", "params": {"cv": 4, "estimators": [["a", {"estimator": "DecisionTreeClassifier"}],
+                    {"name": "b", "estimator": {"estimator": "DecisionTreeClassifier"}}]}})"),
+      4 * 2 * tree);
+  EXPECT_GT(cost(R"({"estimator": "RandomForestClassifier"})"),
+            cost(R"({"estimator": "RandomForestClassifier", "params": {"n_estimators": 9}})"));
+  EXPECT_GT(cost(R"([{"estimator": "StandardScaler"}, {"estimator": "SVC"}])"), cost(R"({"estimator": "SVC"})"));
+  EXPECT_EQ(cost(R"({"estimator": "NoSuchThing"})"), 0);
 }
 
 // A row of the test part that one rank cannot predict.
@@ -353,6 +548,7 @@ TEST(DealtJobs, AreSearchesValidationsPredictionsForestsAndSums) {
   EXPECT_TRUE(is_dealt_job(with("RandomForestClassifier", "fit")));
   EXPECT_TRUE(is_dealt_job(with("ExtraTreesRegressor", "fitScore")));
   EXPECT_TRUE(is_dealt_job(with("Ridge", "fit")));
+  EXPECT_TRUE(is_dealt_job(with("BaggingClassifier", "fit")));
   EXPECT_TRUE(is_dealt_job(with("KNeighborsClassifier", "fitScore")));
   EXPECT_FALSE(is_dealt_job(with("KNeighborsClassifier", "fit")));
   EXPECT_FALSE(is_dealt_job(with("DecisionTreeClassifier", "fit")));

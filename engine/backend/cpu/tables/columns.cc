@@ -21,25 +21,115 @@ constexpr std::int64_t kColumnGroup = 8;   // columns read together: a cache lin
 constexpr std::int64_t kSortNs = 20;       // a number, sorted
 constexpr std::int64_t kFewRanks = 8;      // beyond it, sorting beats selecting
 
-// body(j, numbers, n) for each of these columns: its numbers without NaN, which the body may reorder.
+// The numbers of columns [begin, end) without NaN, `room` for each, one column behind the other; how many in `present`.
+template <class T>
+void add_numbers(MatrixView<const T> X, VectorView<const std::int32_t> rows, Part of_rows, std::int64_t begin,
+                 std::int64_t end, std::int64_t room, T* numbers, std::int64_t* present) {
+  for (std::int64_t i = of_rows.begin; i < of_rows.end; ++i) {
+    if (i % kRowTile == 0) check_job_stop();
+    const T* const row = row_at(X, rows, i);
+    for (std::int64_t j = begin; j < end; ++j)
+      if (row[j] == row[j]) numbers[(j - begin) * room + present[j - begin]++] = row[j];
+  }
+}
+
+// body(j, numbers, n) for each column: its numbers without NaN, which the body may reorder.
 template <class T, class Body>
-void for_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Part columns, Body&& body) {
-  const std::int64_t n = selected(X, rows), count = columns.size();
-  for_tiles(count, kColumnGroup, n * count * kSortNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    begin += columns.begin, end += columns.begin;
+void for_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Body&& body) {
+  const std::int64_t n = selected(X, rows);
+  for_tiles(X.cols, kColumnGroup, n * X.cols * kSortNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     std::vector<T> numbers(static_cast<std::size_t>((end - begin) * n));
     std::int64_t present[kColumnGroup] = {};
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i % kRowTile == 0) check_job_stop();
-      const T* const row = row_at(X, rows, i);
-      for (std::int64_t j = begin; j < end; ++j)
-        if (row[j] == row[j]) numbers[static_cast<std::size_t>((j - begin) * n + present[j - begin]++)] = row[j];
-    }
+    add_numbers(X, rows, {0, n}, begin, end, n, numbers.data(), present);
     for (std::int64_t j = begin; j < end; ++j) {
       check_job_stop();
       body(j, numbers.data() + (j - begin) * n, present[j - begin]);
     }
   });
+}
+
+// What rank r finds in round `round`: columns of its own.
+struct ColumnRounds {
+  std::int64_t cols, width;   // of a round, at most
+  int size;
+  Part columns(int r, std::int64_t round) const {
+    const Part own = part_of_rank(r, size, cols);
+    return {std::min(own.end, own.begin + round * width), std::min(own.end, own.begin + (round + 1) * width)};
+  }
+  std::int64_t count() const { return ((cols + size - 1) / size + width - 1) / width; }
+};
+
+// The numbers of this rank's rows, in columns of one rank: how many, and then they, column after column.
+template <class T>
+void write_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, Part of_rows, Part columns,
+                   PartedBytes& out) {
+  const std::int64_t n = of_rows.size();
+  std::vector<T> numbers(static_cast<std::size_t>(columns.size() * n));
+  std::vector<std::int64_t> present(static_cast<std::size_t>(columns.size()), 0);
+  for_tiles(columns.size(), kColumnGroup, n * columns.size(), [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    add_numbers(X, rows, of_rows, columns.begin + from, columns.begin + to, n, numbers.data() + from * n,
+                present.data() + from);
+  });
+  ByteWriter part;
+  for (std::int64_t j = 0; j < columns.size(); ++j) {
+    part.number(present[static_cast<std::size_t>(j)]);
+    part.append(numbers.data() + j * n, static_cast<std::size_t>(present[static_cast<std::size_t>(j)]) * sizeof(T));
+  }
+  out.add(part.bytes());
+}
+
+// body(j, numbers, n) for these columns, whose numbers ranks brought, each those of its rows.
+template <class T, class Body>
+void for_columns_of_ranks(const PartedBytes& parts, Part columns, const Body& body) {
+  std::vector<std::vector<T>> numbers(static_cast<std::size_t>(columns.size()));
+  for (int r = 0; r < parts.size(); ++r) {
+    const std::byte* from = parts.part(r).data();
+    for (std::vector<T>& column : numbers) {
+      std::int64_t count = 0;
+      std::memcpy(&count, from, sizeof count);
+      const std::size_t before = column.size(), bytes = static_cast<std::size_t>(count) * sizeof(T);
+      column.resize(before + static_cast<std::size_t>(count));
+      if (bytes > 0) std::memcpy(column.data() + before, from + sizeof count, bytes);
+      from += sizeof count + bytes;
+    }
+  }
+  const auto n = numbers.empty() ? 0 : std::ssize(numbers.front());
+  for_tiles(columns.size(), 1, n * columns.size() * kSortNs, [&](std::int64_t j, std::int64_t, std::int64_t) {
+    check_job_stop();
+    std::vector<T>& column = numbers[static_cast<std::size_t>(j)];
+    body(columns.begin + j, column.data(), std::ssize(column));
+  });
+}
+
+// for_columns() with the columns dealt over the ranks of the rows, of which each may have its own alone: it brings the
+// numbers of these to the rank that finds what a column needs, some columns at a time. Every rank then gets what was
+// found, `of_column` of each array for a column.
+template <class T, class Body, class... R>
+void deal_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, std::int64_t of_column, const Body& body,
+                  R*... found) {
+  constexpr std::int64_t kRoundBytes = std::int64_t{32} << 20;   // that a rank holds at a time
+  const std::int64_t n = selected(X, rows);
+  Ranks* const ranks = ranks_of_rows(n);
+  if (!ranks) return for_columns(X, rows, body);
+  const ColumnRounds rounds{X.cols, std::max<std::int64_t>(1, kRoundBytes / (n * static_cast<std::int64_t>(sizeof(T)))),
+                            ranks->size()};
+  PartedBytes parts;
+  const auto find = [&](std::int64_t round) {
+    if (round > 0) for_columns_of_ranks<T>(parts, rounds.columns(ranks->rank(), round - 1), body);
+  };
+  for (std::int64_t round = 0; round < rounds.count(); ++round) {
+    parts = ranks->exchange([&] {
+      find(round);
+      PartedBytes out;
+      for (int r = 0; r < ranks->size(); ++r) write_columns(X, rows, own_rows(ranks, n), rounds.columns(r, round), out);
+      return out;
+    });
+  }
+  const auto of_rank = [&](int r) {
+    const Part part = part_of_rank(r, ranks->size(), X.cols);
+    return Part{part.begin * of_column, part.end * of_column};
+  };
+  fill_on_ranks(*ranks, [&] { find(rounds.count()); }, of_rank, found...);
 }
 
 // The ranks that quantiles q of n numbers need, ascending, each once.
@@ -75,18 +165,28 @@ KEDGE_CLONES void add_present_squares(const T* row, const double* mean, double w
   }
 }
 
-// The first number of each column that is not NaN, or NaN.
+// The first number of each column that is not NaN, or NaN. Ranks look through their own rows.
 template <class T>
 std::vector<double> first_present(MatrixView<const T> X, VectorView<const std::int32_t> rows) {
-  std::vector<double> first(static_cast<std::size_t>(X.cols), std::numeric_limits<double>::quiet_NaN());
-  std::int64_t missing = X.cols;
-  for (std::int64_t i = 0; i < selected(X, rows) && missing > 0; ++i) {
-    const T* const row = row_at(X, rows, i);
-    for (std::int64_t j = 0; j < X.cols; ++j) {
-      double& value = first[static_cast<std::size_t>(j)];
-      if (std::isnan(value) && !std::isnan(row[j])) value = static_cast<double>(row[j]), --missing;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const std::int64_t n = selected(X, rows);
+  const auto d = static_cast<std::size_t>(X.cols);
+  Ranks* const ranks = ranks_of_rows(n);
+  const auto find_own = [&] {
+    std::vector<double> first(d, kNone);
+    std::size_t missing = d;
+    const Part own = own_rows(ranks, n);
+    for (std::int64_t i = own.begin; i < own.end && missing > 0; ++i) {
+      const T* const row = row_at(X, rows, i);
+      for (std::size_t j = 0; j < d; ++j)
+        if (std::isnan(first[j]) && !std::isnan(row[j])) first[j] = static_cast<double>(row[j]), --missing;
     }
-  }
+    return first;
+  };
+  std::vector<double> first(d, kNone);
+  const std::vector<double> of_ranks = parts_of_ranks<double>(ranks, find_own);
+  for (std::size_t e = 0; e < of_ranks.size(); ++e)
+    if (std::isnan(first[e % d])) first[e % d] = of_ranks[e];
   return first;
 }
 
@@ -139,18 +239,6 @@ void quantiles_of(T* numbers, std::int64_t n, VectorView<const double> q, double
     out[i] =
         between(static_cast<double>(numbers[place.below]), static_cast<double>(numbers[place.above]), place.between);
   }
-}
-
-// Finds what needs a whole column, so many numbers of each, with the columns dealt over the ranks of the n rows.
-template <class Find, class... R>
-void deal_columns(std::int64_t n, std::int64_t cols, std::int64_t of_column, const Find& find, R*... found) {
-  Ranks* const ranks = ranks_of_rows(n);
-  if (!ranks) return find(Part{0, cols});
-  const auto of_rank = [&](int r) {
-    const Part part = part_of_rank(r, ranks->size(), cols);
-    return Part{part.begin * of_column, part.end * of_column};
-  };
-  fill_on_ranks(*ranks, [&] { find(own_part(ranks, cols)); }, of_rank, found...);
 }
 
 // Every rank gets the counts of all columns, of which count_own() makes its own.
@@ -206,7 +294,7 @@ class CpuColumns final : public ColumnOps<T> {
  public:
   void sort_columns(MatrixView<const T> X, VectorView<const std::int32_t> rows, MatrixView<T> sorted,
                     VectorView<std::int64_t> present) override {
-    for_columns(X, rows, {0, X.cols}, [&](std::int64_t j, T* numbers, std::int64_t n) {
+    for_columns(X, rows, [&](std::int64_t j, T* numbers, std::int64_t n) {
       RadixSorter<T>().sort(numbers, n);
       T* const out = raw(sorted) + j * sorted.stride;
       std::copy_n(numbers, n, out);
@@ -218,12 +306,10 @@ class CpuColumns final : public ColumnOps<T> {
   void column_quantiles(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<const double> q,
                         MatrixView<double> out) override {
     std::vector<double> found(static_cast<std::size_t>(X.cols * q.size));   // by column
-    const auto find = [&](Part columns) {
-      for_columns(X, rows, columns, [&](std::int64_t j, T* numbers, std::int64_t n) {
-        quantiles_of(numbers, n, q, found.data() + j * q.size);
-      });
+    const auto find = [&](std::int64_t j, T* numbers, std::int64_t n) {
+      quantiles_of(numbers, n, q, found.data() + j * q.size);
     };
-    deal_columns(selected(X, rows), X.cols, q.size, find, found.data());
+    deal_columns(X, rows, q.size, find, found.data());
     for (std::int64_t j = 0; j < X.cols; ++j)
       for (std::int64_t i = 0; i < q.size; ++i)
         raw(out)[i * out.stride + j] = found[static_cast<std::size_t>(j * q.size + i)];
@@ -255,17 +341,15 @@ class CpuColumns final : public ColumnOps<T> {
   void column_centres(ColumnCentre centre_kind, MatrixView<const T> X, VectorView<const std::int32_t> rows,
                       VectorView<const T> missing, VectorView<double> centre,
                       VectorView<std::int64_t> present) override {
-    const auto find = [&](Part columns) {
-      for_columns(X, rows, columns, [&](std::int64_t j, T* numbers, std::int64_t n) {
-        n = std::remove(numbers, numbers + n, raw(missing)[j]) - numbers;
-        double value = std::numeric_limits<double>::quiet_NaN();
-        if (n > 0 && centre_kind == ColumnCentre::kMean) value = mean_of(numbers, n);
-        if (n > 0 && centre_kind == ColumnCentre::kMedian) value = median_of(numbers, n) + 0.0;   // -0 becomes 0
-        if (n > 0 && centre_kind == ColumnCentre::kMode) value = mode_of(numbers, n) + 0.0;
-        raw(centre)[j] = value, raw(present)[j] = n;
-      });
+    const auto find = [&](std::int64_t j, T* numbers, std::int64_t n) {
+      n = std::remove(numbers, numbers + n, raw(missing)[j]) - numbers;
+      double value = std::numeric_limits<double>::quiet_NaN();
+      if (n > 0 && centre_kind == ColumnCentre::kMean) value = mean_of(numbers, n);
+      if (n > 0 && centre_kind == ColumnCentre::kMedian) value = median_of(numbers, n) + 0.0;   // -0 becomes 0
+      if (n > 0 && centre_kind == ColumnCentre::kMode) value = mode_of(numbers, n) + 0.0;
+      raw(centre)[j] = value, raw(present)[j] = n;
     };
-    deal_columns(selected(X, rows), X.cols, 1, find, raw(centre), raw(present));
+    deal_columns(X, rows, 1, find, raw(centre), raw(present));
   }
 
   std::vector<NumberCounts<T>> count_numbers(MatrixView<const T> X, VectorView<const std::int32_t> rows,
