@@ -18,6 +18,14 @@ def counted(server, job):
     return summed + moved, sums, exchanges
 
 
+def first_rows(n, ranks):
+    """Rows of the first rank, in whole blocks (engine/comm/dealt_blocks.h)."""
+    block = 1024
+    while block * 64 < n:
+        block *= 2
+    return min(n, -(-n // block) // ranks * block)
+
+
 def of_formula(name, n, d, ranks, sums, exchanges, fitted, model_bytes):
     """Bytes, and the formula in words. `fitted`: the attributes of the model, some of which say how many steps there were."""
     classes, clusters = len(fitted.get("classes_", ())), len(fitted.get("cluster_centers_", ()))
@@ -27,9 +35,10 @@ def of_formula(name, n, d, ranks, sums, exchanges, fitted, model_bytes):
         return L * (d * (d + 1) // 2 + 3 * d), "L (d (d + 1) / 2 + 3 d)"
     if name == "LogisticRegression":   # loss and gradient of each evaluation, of which the intercepts are a sum of their own
         return L * (classes * (d + 1) + 1) * (sums // 2), f"L (C (d + 1) + 1), {sums // 2} times"
-    if name == "KMeans":   # sums of clusters; labels and squared distances of the rank's rows; at the start weights of its tiles of 256 rows
-        steps = fitted["n_iter_"]
-        return L * clusters * (d + 1) * steps + 12 * n // ranks + 8 * n // 256 // ranks * clusters, f"L k (d + 1), {steps} times, + (12 + k / 32) n / P"
+    if name == "KMeans":   # sums of clusters; labels of the rank's rows; for each start weights of groups of 65,536 rows and of 256 rows of the last group
+        steps, own = fitted["n_iter_"], first_rows(n, ranks)
+        weights = own // 65536 + own % 65536 // 256
+        return L * clusters * (d + 1) * steps + 4 * own + 8 * weights * clusters, f"L k (d + 1), {steps} times, + 4 n / P + {8 * weights} k"
     if name == "RandomForestClassifier":
         return model_bytes // ranks, "bytes of the model / P"
     if name == "HistGradientBoostingClassifier":   # a tenth of the rows is held back; the codes, and the best cuts for two nodes at a time
@@ -58,5 +67,5 @@ def modelled():
         ("Ridge", 2 * n * d * d / 50e12 + a_pass, sums(gram, 1, 3)),
         ("LogisticRegression, 3 classes, 30 evaluations", 30 * a_pass, sums(gradient, 30, 2)),
         ("KMeans, 100 clusters, 20 iterations, sums alone", 20 * 2 * n * d * 100 / 50e12, sums(means, 20)),
-        ("the same, with labels and distances to all", 20 * 2 * n * d * 100 / 50e12, lambda ranks: sums(means, 20)(ranks) + seconds_of_calls(ranks, 2, 0, 12 * n / ranks)),
+        ("the same, with labels to all at the end", 20 * 2 * n * d * 100 / 50e12, lambda ranks: sums(means, 20)(ranks) + seconds_of_calls(ranks, 1, 0, 4 * n / ranks)),
     ]

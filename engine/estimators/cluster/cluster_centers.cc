@@ -190,29 +190,27 @@ Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::
   return samples_of(std::move(out));
 }
 
+Ranks* ranks_of_labels(const Context& ctx, std::int64_t n) {
+  return n >= kLeastDealtRows && ctx.device.traits().uses_host_memory ? ranks_of_row_sums() : nullptr;
+}
+
+// On the host the sum is exact, of tiles of rows that ranks divide.
 template <class T>
 double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,
                   VectorView<const std::int32_t> labels, VectorView<const double> weights) {
   Array<double> squared(ctx.memory(), X.rows), total(ctx.memory(), 1);
-  const bool is_dealt = X.rows >= kLeastDealtRows && ctx.device.traits().uses_host_memory;
-  Ranks* const ranks = is_dealt ? ranks_of_row_sums() : nullptr;
-  const Part own = own_rows(ranks, X.rows);
+  const Part own = own_rows(ranks_of_labels(ctx, X.rows), X.rows);
   const VectorView<double> of_own = squared.view().slice(own.begin, own.size());
-  const auto measure = [&] {
-    ctx.ops<T>().clusters->squared_to_assigned(X.row_range(own.begin, own.size()), centers,
-                                               labels.slice(own.begin, own.size()), of_own);
-  };
-  if (ranks) {
-    const PartedBytes all = ranks->share([&] {
-      measure();
-      const auto bytes = std::as_bytes(std::span(host_view(of_own).data(), static_cast<std::size_t>(own.size())));
-      return std::vector<std::byte>(bytes.begin(), bytes.end());
-    });
-    ctx.memory().to_device(squared.data(), all.bytes.data(), all.bytes.size());
-  } else {
-    measure();
+  ctx.ops<T>().clusters->squared_to_assigned(X.row_range(own.begin, own.size()), centers,
+                                             labels.slice(own.begin, own.size()), of_own);
+  const MatrixView<const double> terms{squared.data(), X.rows, 1};
+  if (!ctx.device.traits().uses_host_memory) {
+    ctx.ops<double>().rows->weighted_sums(terms, weights, total.view());
+    return total.to_host()[0];
   }
-  ctx.ops<double>().rows->weighted_sums({squared.data(), X.rows, 1}, weights, total.view());
+  for (std::int64_t i = own.begin; i < own.end && !weights.empty(); ++i)
+    host_view(squared.view())[i] *= host_view(weights)[i];
+  ctx.ops<double>().rows->column_sums(terms, total.view());
   return total.to_host()[0];
 }
 

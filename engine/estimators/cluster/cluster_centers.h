@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/params.h"
 #include "engine/estimators/estimator.h"
@@ -33,7 +34,10 @@ std::vector<std::int32_t> nearest_centers(const Context& ctx, const Samples<T>& 
 // Distances of each row to each centre, as samples.
 template <class T>
 Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::vector<T>& centers);
-// sum_i weights[i] * |X[i] - centers[labels[i]]|^2; all are on the device. Empty weights mean 1.
+// The ranks that divide k-means over n rows, each of which labels its own (own_rows()); null: one process labels all.
+Ranks* ranks_of_labels(const Context& ctx, std::int64_t n);
+// sum_i weights[i] * |X[i] - centers[labels[i]]|^2; all are on the device. Empty weights mean 1. Ranks read the labels
+// of their own rows.
 template <class T>
 double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,
                   VectorView<const std::int32_t> labels, VectorView<const double> weights);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/comm/bytes.h"
+#include "engine/comm/dealt_blocks.h"
+#include "engine/core/host_view.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/cluster/cluster_centers.h"
@@ -96,28 +99,69 @@ class Lloyd {
     return means;
   }
 
+  static constexpr std::size_t kKept = 4096;   // rows beyond those that are wanted, until they are sorted
+  struct Far {
+    double distance;
+    std::int64_t row;
+    std::int64_t label;
+  };
+
+  // The rows that are farthest from their centres, of equals the last ones first. Ranks bring those of their own rows.
+  std::vector<Far> farthest(std::size_t count) {
+    const auto keep = [&](std::vector<Far>& far) {
+      const auto end = far.begin() + static_cast<std::ptrdiff_t>(std::min(count, far.size()));
+      std::partial_sort(far.begin(), end, far.end(), [](const Far& a, const Far& b) {
+        return a.distance > b.distance || (a.distance == b.distance && a.row > b.row);
+      });
+      far.erase(end, far.end());
+    };
+    Ranks* const ranks = ranks_of_labels(ctx_, X_.rows);
+    const auto find_own = [&] {
+      const Part own = own_rows(ranks, X_.rows);
+      Array<double> squared(ctx_.memory(), own.size());
+      const VectorView<const std::int32_t> labels = std::as_const(labels_).view().slice(own.begin, own.size());
+      ctx_.ops<T>().clusters->squared_to_assigned(X_.row_range(own.begin, own.size()), std::as_const(centers_).view(),
+                                                  labels, squared.view());
+      const std::vector<double> distances = squared.to_host();
+      std::vector<std::int32_t> of_rows(distances.size());
+      if (!of_rows.empty()) ctx_.memory().to_host(of_rows.data(), labels.data, of_rows.size() * sizeof(std::int32_t));
+      std::vector<Far> far;
+      for (std::size_t i = 0; i < distances.size(); ++i) {
+        far.push_back({distances[i], own.begin + static_cast<std::int64_t>(i), of_rows[i]});
+        if (far.size() >= 2 * count + kKept) keep(far);
+      }
+      keep(far);
+      return far;
+    };
+    if (!ranks) return find_own();
+    const PartedBytes shares = ranks->share([&] {
+      ByteWriter out;
+      for (const Far& one : find_own()) out.number(one.distance), out.number(one.row), out.number(one.label);
+      return out.take();
+    });
+    std::vector<Far> all;
+    for (ByteReader in(shares.bytes); !in.at_end();) {
+      Far& one = all.emplace_back();
+      one.distance = in.number<double>(), one.row = in.number<std::int64_t>(), one.label = in.number<std::int64_t>();
+    }
+    keep(all);
+    return all;
+  }
+
   // Empty clusters get the rows that are farthest from their centres, as in scikit-learn.
   void relocate(std::vector<double>& sums) {
-    Array<double> squared(ctx_.memory(), X_.rows);
-    ctx_.ops<T>().clusters->squared_to_assigned(X_, std::as_const(centers_).view(), std::as_const(labels_).view(),
-                                                squared.view());
-    const std::vector<double> distances = squared.to_host();
-    const std::vector<std::int32_t> labels = labels_.to_host();
     const auto d = static_cast<std::size_t>(X_.cols), cols = d + 1;
-    std::vector<std::size_t> empty, far(distances.size());
+    std::vector<std::size_t> empty;
     for (std::size_t c = 0; c < static_cast<std::size_t>(k_); ++c)
       if (sums[c * cols + d] == 0) empty.push_back(c);
-    std::iota(far.begin(), far.end(), std::size_t{0});
-    const auto end = far.begin() + static_cast<std::ptrdiff_t>(std::min(empty.size(), far.size()));
-    std::partial_sort(far.begin(), end, far.end(), [&](std::size_t a, std::size_t b) {
-      return distances[a] > distances[b] || (distances[a] == distances[b] && a > b);
-    });
-    if (distances[far[0]] == 0) return;   // more clusters than different rows
+    const std::vector<Far> far = farthest(empty.size());
+    if (far.front().distance == 0) return;   // more clusters than different rows
     std::vector<T> row(d);
     for (std::size_t e = 0; e < empty.size(); ++e) {
-      ctx_.memory().to_host(row.data(), X_.data + static_cast<std::int64_t>(far[e]) * X_.stride, d * sizeof(T));
-      const double weight = weights_host_.empty() ? 1.0 : weights_host_[far[e]];
-      double *const to = sums.data() + empty[e] * cols, *const from = sums.data() + static_cast<std::size_t>(labels[far[e]]) * cols;
+      ctx_.memory().to_host(row.data(), X_.data + far[e].row * X_.stride, d * sizeof(T));
+      const double weight = weights_host_.empty() ? 1.0 : weights_host_[static_cast<std::size_t>(far[e].row)];
+      double *const to = sums.data() + empty[e] * cols, *const from =
+                                                            sums.data() + static_cast<std::size_t>(far[e].label) * cols;
       for (std::size_t j = 0; j < cols; ++j) {
         const double share = j < d ? weight * static_cast<double>(row[j]) : weight;
         to[j] = share, from[j] -= share;
@@ -153,6 +197,19 @@ bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::
   return true;
 }
 
+// Every rank gets the labels of all rows, of which each has those of its own.
+void give_labels(const Context& ctx, Array<std::int32_t>& labels) {
+  Ranks* const ranks = ranks_of_labels(ctx, labels.size());
+  if (!ranks) return;
+  const PartedBytes all = ranks->share([&] {
+    const Part own = own_rows(ranks, labels.size());
+    const auto bytes =
+        std::as_bytes(std::span(host_view(labels.view()).data() + own.begin, static_cast<std::size_t>(own.size())));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
+  ctx.memory().to_device(labels.data(), all.bytes.data(), all.bytes.size());
+}
+
 // The run of the smallest inertia, on rows less their means.
 template <class T>
 KMeansRun<T> best_run(const Context& ctx, MatrixView<const T> values, const Moments& moments,
@@ -166,8 +223,9 @@ KMeansRun<T> best_run(const Context& ctx, MatrixView<const T> values, const Mome
     std::vector<T> start =
         initial_centers<T>(ctx, kName, params.init, values, weights, moments.mean, params.n_clusters, random);
     KMeansRun<T> run = lloyd.run(std::move(start), params.max_iter, params.tol * variance);
-    if (!best || (run.inertia < best->inertia &&
-                  !same_clustering(run.labels.to_host(), best->labels.to_host(), params.n_clusters)))
+    if (best && !(run.inertia < best->inertia)) continue;
+    give_labels(ctx, run.labels);
+    if (!best || !same_clustering(run.labels.to_host(), best->labels.to_host(), params.n_clusters))
       best = std::move(run);
   }
   return std::move(*best);
@@ -218,7 +276,9 @@ template <class T>
 KMeansRun<T> k_means_run(const Context& ctx, MatrixView<const T> X, std::span<const double> weights,
                          std::vector<T> start, std::int64_t max_iter, double tol) {
   const auto k = static_cast<std::int64_t>(start.size()) / X.cols;
-  return Lloyd<T>(ctx, X, weights, k).run(std::move(start), max_iter, tol);
+  KMeansRun<T> run = Lloyd<T>(ctx, X, weights, k).run(std::move(start), max_iter, tol);
+  give_labels(ctx, run.labels);
+  return run;
 }
 
 template <class T>

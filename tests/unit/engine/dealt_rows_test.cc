@@ -178,6 +178,75 @@ TEST_P(DealtRows, GiveTheNeighboursAndComponentsOfOneProcess) {
 }
 
 // Of 0 and -0, which are equal, the range has the first; what is missing is in no column.
+// The first place where a running sum reaches a threshold: groups of 65,536 values lie within ranks, and across them.
+TEST_P(DealtRows, SearchSumsOfGroupsThatRanksHaveWhole) {
+  constexpr std::int64_t kRows = 300'001;
+  std::vector<double> values = waves(kRows), thresholds;
+  double total = 0;
+  for (double& value : values) total += value = std::abs(value);
+  for (int e = 0; e <= 20; ++e) thresholds.push_back(total * e / 20);
+  const auto found = [&](const std::vector<double>& mine) {
+    const std::unique_ptr<Device> device = open_device("cpu");
+    const Array<double> of_rows(device->memory(), std::span<const double>(mine)),
+        wanted(device->memory(), std::span<const double>(thresholds));
+    Array<std::int32_t> places(device->memory(), wanted.size());
+    device->f64().clusters->cumulative_search(of_rows.view(), {}, wanted.view(), places.view());
+    const std::vector<std::int32_t> host = places.to_host();
+    return std::vector<double>(host.begin(), host.end());
+  };
+  const std::vector<double> alone = found(values);
+  EXPECT_GT(alone[10], 1000);
+  for (const auto& places : on_ranks(GetParam(), [&](Ranks& ranks) {
+         const Part own = own_rows(ranks_of_rows(kRows), kRows);
+         std::vector<double> mine(values.size(), ranks.size() > 1 ? kNaN : 0.0);
+         std::copy(values.begin() + own.begin, values.begin() + own.end, mine.begin() + own.begin);
+         return found(mine);
+       }))
+    EXPECT_EQ(places, alone);
+}
+
+// How many labels change, and the sums of clusters, of two steps of k-means; with NaN in rows that are not `read`.
+std::vector<double> steps_of_means(std::int64_t n, std::int64_t k, std::int64_t d, const std::vector<double>& waves,
+                                   Part read) {
+  const std::unique_ptr<Device> device = open_device("cpu");
+  std::vector<float> cells(static_cast<std::size_t>(n * d), std::numeric_limits<float>::quiet_NaN());
+  for (std::int64_t e = read.begin * d; e < read.end * d; ++e)
+    cells[static_cast<std::size_t>(e)] = static_cast<float>(waves[static_cast<std::size_t>(e)]);
+  const Matrix<float> X(device->memory(), n, d, cells);
+  Array<std::int32_t> labels(device->memory(), n);
+  const auto rows = device->f32().clusters->follow_centers(X.view(), {}, labels.view());
+  std::vector<double> said;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const auto first = waves.begin() + step * d;
+    const Matrix<float> centers(device->memory(), k, d, std::vector<float>(first, first + k * d));
+    Matrix<double> sums(device->memory(), k, d + 1);
+    said.push_back(static_cast<double>(rows->assign(centers.view())));
+    rows->sum(sums.view());
+    const std::vector<double> host = sums.to_host();
+    said.insert(said.end(), host.begin(), host.end());
+  }
+  return said;
+}
+
+// Tables of sums are of 1,024 rows each; of more where they are large; and of more than the blocks that ranks own have,
+// where labels go to all.
+TEST(DealtRowsOfMeans, GiveTheSumsOfOneProcess) {
+  struct Shape {
+    std::int64_t n, k, d;
+    bool own_alone;
+  };
+  for (const auto& [n, k, d, own_alone] :
+       {Shape{40'000, 5, 3, true}, {70'000, 500, 125, true}, {17'000, 2000, 131, false}}) {
+    const std::vector<double> cells = waves((n + 2) * d), alone = steps_of_means(n, k, d, cells, {0, n});
+    for (const int size : {2, 3})
+      for (const auto& said : on_ranks(size, [&](Ranks& ranks) {
+             const Part read = own_alone ? own_rows(&ranks, n) : Part{0, n};
+             return steps_of_means(n, k, d, cells, read);
+           }))
+        EXPECT_EQ(bits(said), bits(alone)) << n << " rows on " << size;
+  }
+}
+
 TEST_P(DealtRows, GiveTheColumnsOfOneProcess) {
   constexpr std::int64_t kRows = 40'001, kCols = 5;
   std::vector<double> cells = waves(kRows * kCols);

@@ -49,6 +49,48 @@ void keep_closer(MatrixView<const T> X, const Centers<T>& centers, VectorView<co
   }
 }
 
+// The sums of groups of kRowTile tiles, each in the order of its tiles; fill_own() sums up the tiles of this rank's
+// rows. Ranks bring the sum of a group that is all theirs, and of other groups the tiles, which every rank then has.
+template <class FillOwn>
+std::vector<double> group_sums(Ranks* ranks, std::int64_t n, std::vector<double>& tiles, const FillOwn& fill_own) {
+  constexpr std::int64_t kGroupRows = kRowTile * kRowTile;
+  std::vector<double> groups(static_cast<std::size_t>(tiles_of(n, kGroupRows)));
+  // visit(group, first tile, end of the tiles, whether it is the whole group) for each part of a group within the rows.
+  const auto parts_of = [&](Part rows, const auto& visit) {
+    for (std::int64_t first = rows.begin; first < rows.end;) {
+      const std::int64_t group = first / kGroupRows, end = std::min(rows.end, (group + 1) * kGroupRows);
+      const bool is_whole = first == group * kGroupRows && end == std::min(n, (group + 1) * kGroupRows);
+      visit(group, first / kRowTile, tiles_of(end, kRowTile), is_whole);
+      first = end;
+    }
+  };
+  const auto sum_of = [&](std::int64_t first, std::int64_t end) {
+    return std::accumulate(tiles.begin() + first, tiles.begin() + end, 0.0);
+  };
+  const std::vector<double> brought = parts_of_ranks<double>(ranks, [&] {
+    fill_own();
+    std::vector<double> mine;
+    parts_of(own_rows(ranks, n), [&](std::int64_t, std::int64_t first, std::int64_t end, bool is_whole) {
+      if (is_whole) mine.push_back(sum_of(first, end));
+      else mine.insert(mine.end(), tiles.begin() + first, tiles.begin() + end);
+    });
+    return mine;
+  });
+  auto from = brought.begin();
+  for (int r = 0; r < (ranks ? ranks->size() : 1); ++r) {
+    const Part rows = ranks ? rows_of_rank(r, ranks->size(), n) : Part{0, n};
+    parts_of(rows, [&](std::int64_t group, std::int64_t first, std::int64_t end, bool is_whole) {
+      double& sum = groups[static_cast<std::size_t>(group)];
+      if (is_whole) {
+        sum = *from++;
+        return;
+      }
+      for (std::int64_t tile = first; tile < end; ++tile) sum += tiles[static_cast<std::size_t>(tile)] = *from++;
+    });
+  }
+  return groups;
+}
+
 template <class T>
 class CpuClusters final : public ClusterOps<T> {
  public:
@@ -129,12 +171,12 @@ class CpuClusters final : public ClusterOps<T> {
     };
     Ranks* const ranks = ranks_of_rows(n);
     const Part own = own_rows(ranks, n);
-    const std::vector<double> tiles = parts_of_ranks<double>(ranks, [&] {
-      return tile_tables(own.size(), 1, kRowTile, 1,
-                         [&](std::int64_t i, double* sum) { *sum += share(own.begin + i); });
+    std::vector<double> tiles(static_cast<std::size_t>(tiles_of(n, kRowTile)));
+    const std::vector<double> groups = group_sums(ranks, n, tiles, [&] {
+      const std::vector<double> mine =
+          tile_tables(own.size(), 1, kRowTile, 1, [&](std::int64_t i, double* sum) { *sum += share(own.begin + i); });
+      std::ranges::copy(mine, tiles.begin() + own.begin / kRowTile);
     });
-    std::vector<double> groups(static_cast<std::size_t>(tiles_of(static_cast<std::int64_t>(tiles.size()), kRowTile)));
-    for (std::size_t tile = 0; tile < tiles.size(); ++tile) groups[tile / kRowTile] += tiles[tile];
     const auto find_own = [&] {   // the rows that are this rank's; -1: another's
       std::vector<double> places(static_cast<std::size_t>(thresholds.size), -1.0);
       for (std::int64_t e = 0; e < thresholds.size; ++e) {

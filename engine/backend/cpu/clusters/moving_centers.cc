@@ -3,6 +3,7 @@
 #include "engine/backend/ops/moving_centers.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -37,6 +38,14 @@ bool is_safe(float own, float others) {
   return others > own * (1 + kMargin) + kLeast;
 }   // false if anything is NaN
 
+// Rows of a table of sums: where it can be, a power of two, of which the blocks that ranks own (dealt_blocks.h) are
+// multiples.
+std::int64_t sum_tile_rows(std::int64_t rows, std::int64_t entries) {
+  const std::int64_t least = class_tile_rows(rows, entries);
+  const auto wide = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+  return rows >= kLeastDealtRows && wide <= block_rows(rows) ? wide : least;
+}
+
 // What a step of the centres does to the bounds of the rows of each.
 struct Step {
   std::vector<float> moved, others_moved;   // how far: the centre, and the one of the others that went farthest
@@ -69,8 +78,8 @@ KEDGE_CLONES void add_rows(MatrixView<const T> X, const std::int32_t* labels, co
 
 // Hamerly, "Making k-means even faster", SDM 2010: a row stays with its centre while the upper bound of the distance to
 // it is below the lower bound of the distances to all others, or below half of the way to the next centre. Where ranks
-// divide the rows, each has bounds and sums of its own rows, and tells the others which labels change: all have all
-// labels.
+// divide the rows, each has bounds and sums of its own rows. So do their labels, of which a rank says how
+// many changed; only where centres are so many that tables of sums have more rows than blocks do, all have all labels.
 template <class T>
 class BoundedCenters final : public MovingCenters<T> {
  public:
@@ -86,9 +95,9 @@ class BoundedCenters final : public MovingCenters<T> {
   std::int64_t assign(MatrixView<const T> centers) override {
     const std::optional<Step> step = is_first_ ? std::nullopt : std::optional(step_to(centers));
     const NearestCenters<T> nearest(centers, X_);
-    const std::int64_t tile_rows = class_tile_rows(X_.rows, centers.rows * (X_.cols + 1));
+    const std::int64_t tile_rows = sum_tile_rows(X_.rows, centers.rows * (X_.cols + 1));
     std::int64_t changed = 0;
-    if (!ranks_) changed = settle_own(step, nearest, centers);
+    if (!ranks_ || labels_stay(tile_rows)) changed = total_of([&] { return settle_own(step, nearest, centers); });
     else changed = exchange_labels(rows_of(tile_rows), [&] { settle_own(step, nearest, centers); });
     before_.resize(static_cast<std::size_t>(centers.rows * centers.cols));
     for (std::int64_t c = 0; c < centers.rows; ++c)
@@ -98,7 +107,7 @@ class BoundedCenters final : public MovingCenters<T> {
   }
 
   void sum(MatrixView<double> sums) override {
-    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = class_tile_rows(X_.rows, k * cols);
+    const std::int64_t k = sums.rows, cols = sums.cols, tile_rows = sum_tile_rows(X_.rows, k * cols);
     const Part own = rows_of(tile_rows);
     std::vector<double> total(static_cast<std::size_t>(k * cols));
     const auto sum_own = [&] {
@@ -113,8 +122,11 @@ class BoundedCenters final : public MovingCenters<T> {
   }
 
  private:
-  // This rank's rows, in tiles of so many.
+  bool labels_stay(std::int64_t tile_rows) const { return block_rows(X_.rows) % tile_rows == 0; }
+
+  // This rank's rows, in tiles of so many: those that it owns, where its tiles are.
   Part rows_of(std::int64_t tile_rows) const {
+    if (labels_stay(tile_rows)) return own_rows(ranks_, X_.rows);
     const Part tiles = own_part(ranks_, tiles_of(X_.rows, tile_rows));
     return {std::min(X_.rows, tiles.begin * tile_rows), std::min(X_.rows, tiles.end * tile_rows)};
   }
@@ -122,7 +134,7 @@ class BoundedCenters final : public MovingCenters<T> {
   // Makes the labels of this rank's rows; how many changed.
   std::int64_t settle_own(const std::optional<Step>& step, const NearestCenters<T>& nearest,
                           MatrixView<const T> centers) {
-    const std::int64_t k = centers.rows, cols = X_.cols + 1, tile_rows = class_tile_rows(X_.rows, k * cols);
+    const std::int64_t k = centers.rows, cols = X_.cols + 1, tile_rows = sum_tile_rows(X_.rows, k * cols);
     const Part own = rows_of(tile_rows);
     tables_.resize(static_cast<std::size_t>(tiles_of(own.size(), tile_rows) * k * cols), 0.0);
     std::vector<std::int64_t> changed(static_cast<std::size_t>(tiles_of(own.size(), kBoundRows)), 0);
@@ -136,6 +148,14 @@ class BoundedCenters final : public MovingCenters<T> {
                 if (tile_rows == kBoundRows)
                   sum_changed(begin, end, k, tables_.data() + tile * k * cols);   // while the rows are in the cache
               });
+    return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
+  }
+
+  // The sum of what settle_own() says on all ranks.
+  template <class Settle>
+  std::int64_t total_of(const Settle& settle_own) {
+    const auto own = [&] { return std::vector<std::int64_t>{settle_own()}; };
+    const std::vector<std::int64_t> changed = parts_of_ranks<std::int64_t>(ranks_, own);
     return std::accumulate(changed.begin(), changed.end(), std::int64_t{0});
   }
 
