@@ -36,13 +36,18 @@ FITS = {
     "KMeans": (GROUPS, {"n_clusters": 20, "max_iter": 20, "n_init": 1, "random_state": 0}),
     "RandomForestClassifier": (CLASSES, {"n_estimators": 4, "random_state": 0}),
     "HistGradientBoostingClassifier": (CLASSES, {"max_iter": 10, "random_state": 0}),
+    "BaggingClassifier": (CLASSES, {"n_estimators": 8, "random_state": 0}),
+    "StackingClassifier": (CLASSES, {"cv": 4, "estimators": [["forest", {"estimator": "RandomForestClassifier", "params": {"n_estimators": 4}}],
+                                                             ["lines", {"estimator": "LogisticRegression", "params": {"max_iter": 20}}],
+                                                             ["normal", {"estimator": "GaussianNB"}]]}),
+    "RobustScaler": (CLASSES, {}),
 }
 
 
 def job(name, rows):
     (generator, params), options = FITS[name]
     pipeline = [{"estimator": name, "params": options}]
-    if name in ("StandardScaler", "PCA"):   # a fit that ends with a transformer has to transform every row
+    if name in ("StandardScaler", "PCA", "RobustScaler"):   # a fit that ends with a transformer has to transform every row
         pipeline.append({"estimator": "GaussianNB"})
     return {"dataset": {"generate": {"name": generator, "params": {"n_samples": rows, "n_features": COLUMNS, "random_state": 1, **params}}},
             "select": {"dtype": "float32"}, "pipeline": pipeline, "task": {"fit": {}}}

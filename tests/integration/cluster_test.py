@@ -48,6 +48,10 @@ SUMS = {
     "density": rows("make_blobs", {"estimator": "StandardScaler"}, {"estimator": "DBSCAN", "params": {"eps": 1.0}}, n_samples=20000, n_features=6),
     "columns": rows("make_regression", {"estimator": "RobustScaler"}, {"estimator": "MinMaxScaler"}, {"estimator": "SimpleImputer", "params": {"strategy": "median"}},
                     {"estimator": "Ridge"}),
+    "bag": rows("make_classification", {"estimator": "BaggingClassifier", "params": {"n_estimators": 5, "max_samples": 0.1, "oob_score": True}}, n_informative=8),
+    "stack": rows("make_classification", {"estimator": "StackingClassifier", "params": {"cv": 2, "estimators": [
+        ["normal", {"estimator": "GaussianNB"}], ["forest", {"estimator": "RandomForestClassifier", "params": {"n_estimators": 3, "max_depth": 5}}]]}},
+        n_informative=8),
     "scores": {**rows("make_classification", {"estimator": "KNeighborsClassifier"}, n_informative=8),
                "task": {"fitScore": {"testSize": 0.7, "scoring": ["accuracy", "roc_auc"]}}},
 }
@@ -181,7 +185,8 @@ class Cluster(unittest.TestCase):
         """tests/bench/ranks.py --bytes has more of them."""
         jobs = [rows("make_classification", {"estimator": "GaussianNB"}, n_features=50, n_informative=8, n_classes=3),
                 rows("make_regression", {"estimator": "Ridge"}, n_features=50),
-                rows("make_classification", {"estimator": "LogisticRegression"}, n_features=50, n_informative=8, n_classes=3)]
+                rows("make_classification", {"estimator": "LogisticRegression"}, n_features=50, n_informative=8, n_classes=3),
+                rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 5, "random_state": 1}}, n_features=50)]
         with cluster(2) as server:
             for job in jobs:
                 done = server.run({**job, "device": "cluster"})
