@@ -86,15 +86,6 @@ Limit pairs(double n, double d) {
   return {kValueBytes * n * d, 2 * n * n * d};
 }
 
-// The tracer sees the emulator while this lives.
-class Watch {
- public:
-  explicit Watch(Tracer& tracer) { gpu_model::tracer = &tracer, engine::emulated::observer = &tracer; }
-  ~Watch() { engine::emulated::observer = nullptr, gpu_model::tracer = nullptr; }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-};
-
 void use(const Job& job, const engine::Context& ctx, const engine::Estimator<float>& fitted,
          const engine::Samples<float>& X) {
   if (job.use == Use::kFitTransform) {

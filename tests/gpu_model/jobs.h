@@ -35,6 +35,21 @@ struct Job {
 
 std::vector<Job> jobs();
 
+// The tracer sees the emulator while this lives.
+class Watch {
+ public:
+  explicit Watch(Tracer& tracer) {
+    gpu_model::tracer = &tracer;
+    engine::emulated::observer = &tracer, engine::emulated::host_watch = &tracer;
+  }
+  ~Watch() {
+    engine::emulated::observer = nullptr, engine::emulated::host_watch = nullptr;
+    gpu_model::tracer = nullptr;
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+};
+
 // Runs the job with so many rows on the emulated GPU under this tracer. The table and the target lie there before, as
 // they do for every fit but the first. Errors: what the estimator throws.
 Trace run(const Job& job, double rows, Tracer& tracer);

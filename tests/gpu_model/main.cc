@@ -2,10 +2,12 @@
 // that they can take.
 //
 //   kedge_gpu_model [--only TEXT]... [--markdown FILE] [--json FILE] [--kernels] [--check FILE] [--update FILE]
+//   kedge_gpu_model --job mnist_forest [--rows N] [--trees N] [--markdown FILE]
 //
 // --only: rows whose name contains a TEXT. --kernels: every kernel's counts. --check: ends with 1 if a row's ratio is
 // above that of FILE.
-// --update: lowers the ratios of FILE to what was found, and adds rows that it lacks.
+// --update: lowers the ratios of FILE to what was found, and adds rows that it lacks. --job: a whole job instead of
+// rows, on an H100 and an L4, with the host's part (whole_job.h).
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -20,6 +22,7 @@
 
 #include "schemas/codec.h"
 #include "tests/gpu_model/jobs.h"
+#include "tests/gpu_model/whole_job.h"
 
 namespace kedge::gpu_model {
 namespace {
@@ -31,7 +34,7 @@ constexpr double kSlack = 1.02;   // block order and sizes of reserves move coun
 
 struct Options {
   std::vector<std::string> only;   // nothing: all rows
-  std::string markdown, json, check, update;
+  std::string markdown, json, check, update, job, rows, trees;
   bool kernels = false;
 
   bool takes(const Job& job) const {
@@ -70,6 +73,9 @@ Options options_of(int argc, char** argv) {
                                : name == "--json"     ? &options.json
                                : name == "--check"    ? &options.check
                                : name == "--update"   ? &options.update
+                               : name == "--job"      ? &options.job
+                               : name == "--rows"     ? &options.rows
+                               : name == "--trees"    ? &options.trees
                                                       : nullptr;
     if (!value || i + 1 == argc) throw std::runtime_error(fmt::format("{}: not an option, or without its value", name));
     *value = argv[++i];
@@ -95,12 +101,6 @@ std::vector<Row> measure(const Options& options) {
 
 std::string milliseconds(double seconds) {
   return seconds < 0.0995 ? fmt::format("{:.2g}", seconds * 1e3) : fmt::format("{:.0f}", seconds * 1e3);
-}
-
-// A kernel's name without its namespace and types' spaces, as "(score_columns<Counted>)" is "score_columns".
-std::string short_name(std::string name) {
-  std::erase_if(name, [](char c) { return c == '(' || c == ')'; });
-  return name.starts_with("library: ") ? name.substr(9) : name.substr(0, name.find('<'));
 }
 
 std::string table(const std::vector<Row>& rows) {
@@ -199,7 +199,21 @@ void update(const std::string& path, const std::vector<Row>& rows) {
   write(path, json_lines(ratios));
 }
 
+int model_job(const Options& options) {
+  if (options.job != "mnist_forest") throw std::runtime_error("there is one job: mnist_forest");
+  WholeJob job;
+  if (!options.rows.empty()) job.rows = std::stod(options.rows);
+  if (!options.trees.empty()) job.trees = std::stod(options.trees);
+  const InstructionTable instructions = read_own_instructions();
+  Tracer tracer(instructions);
+  const std::string text = whole_job_table(job, count(job, tracer));
+  std::cout << text;
+  if (!options.markdown.empty()) write(options.markdown, text);
+  return 0;
+}
+
 int model(const Options& options) {
+  if (!options.job.empty()) return model_job(options);
   const std::vector<Row> rows = measure(options);
   const std::string text = table(rows);
   std::cout << text;

@@ -63,9 +63,9 @@ std::array<double Counts::*, 19> counts_members() {
           &Counts::library_bytes};
 }
 
-std::array<double Flow::*, 7> flow_members() {
+std::array<double Flow::*, 8> flow_members() {
   return {&Flow::to_device,   &Flow::to_host,         &Flow::copies, &Flow::waits,
-          &Flow::allocations, &Flow::allocated_bytes, &Flow::within};
+          &Flow::allocations, &Flow::allocated_bytes, &Flow::within, &Flow::host_seconds};
 }
 
 // The value at x of the polynomial through the points (Lagrange).
@@ -81,6 +81,11 @@ double through(std::span<const double> at, std::span<const double> values, doubl
 }
 
 }   // namespace
+
+std::string short_name(std::string name) {
+  std::erase_if(name, [](char c) { return c == '(' || c == ')'; });
+  return name.starts_with("library: ") ? name.substr(9) : name.substr(0, name.find('<'));
+}
 
 std::span<const Machine> machines() {
   return kMachines;

@@ -29,6 +29,9 @@ inline constexpr double kLaunch = 2.5e-6, kWait = 8e-6, kLibraryCall = 5e-6;
 inline constexpr double kLatency = 0.5e-6;   // of one access to memory
 inline constexpr double kInFlight = 4;       // accesses that one thread has under way
 
+// A kernel's name without its namespace and types' spaces, as "(score_columns<Counted>)" is "score_columns".
+std::string short_name(std::string name);
+
 // Seconds of all launches of a kernel.
 double seconds(const Machine& machine, const std::string& kernel, const Counts& counts);
 // Seconds that copies between host and device, and waits, take.

@@ -1,6 +1,9 @@
 // Requests are gathered by warp and instruction until the block meets, then their addresses are looked at together.
 #include "tests/gpu_model/tracer.h"
 
+#include <fmt/core.h>
+#include <time.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -16,6 +19,20 @@ using engine::emulated::running;
 
 constexpr std::uintptr_t kSectorBytes = 32;
 constexpr unsigned kBanks = 32, kBankBytes = 4;
+
+double process_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// One line for each size of block, where the kernel is compiled for several.
+std::string name_of(const engine::emulated::Launch& launch, unsigned threads) {
+  const std::string name = launch.name;
+  return name.find("kThreads") == std::string::npos
+             ? name
+             : fmt::format("{} of {} threads", name.substr(0, name.find('<')), threads);
+}
 
 // The different ones of at most 64 + 64 numbers, in place.
 template <class Iterator>
@@ -42,7 +59,22 @@ void Tracer::Touched::clear() {
 }
 
 Trace Tracer::take() {
+  add_host_seconds();
   return std::exchange(trace_, {});
+}
+
+void Tracer::add_host_seconds() {
+  const double now = process_seconds();
+  trace_.flow.host_seconds += now - left_at_;
+  left_at_ = now;
+}
+
+void Tracer::enters() {
+  if (depth_++ == 0) add_host_seconds();
+}
+
+void Tracer::leaves() {
+  if (--depth_ == 0) left_at_ = process_seconds();
 }
 
 void Tracer::launch_begins(const engine::emulated::Launch& launch, const void* region, const void* shared) {
@@ -50,7 +82,7 @@ void Tracer::launch_begins(const engine::emulated::Launch& launch, const void* r
   shared_ = reinterpret_cast<std::uintptr_t>(shared), shared_end_ = shared_ + launch.shared_bytes;
   const double blocks = double{1} * launch.grid.x * launch.grid.y * launch.grid.z;
   const unsigned threads = launch.block.x * launch.block.y * launch.block.z;
-  current_ = &trace_.kernels[launch.name];
+  current_ = &trace_.kernels[name_of(launch, threads)];
   current_->launches += 1, current_->blocks += blocks, current_->warps += blocks * ((threads + kLanes - 1) / kLanes);
   warps_.resize((threads + kLanes - 1) / kLanes);
   accesses_.assign(threads, 0);

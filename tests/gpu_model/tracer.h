@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/backend/emulated/emulator.h"
+#include "engine/backend/emulated/host_watch.h"
 #include "engine/backend/emulated/observer.h"
 #include "tests/gpu_model/instructions.h"
 
@@ -38,6 +39,7 @@ struct Counts {
 struct Flow {
   double to_device = 0, to_host = 0, copies = 0, waits = 0, allocations = 0, allocated_bytes = 0;
   double within = 0;   // bytes that copies and fills on the device write
+  double host_seconds = 0;   // of this machine's processors, all threads together: what the host computes itself
 };
 
 struct Trace {
@@ -45,7 +47,7 @@ struct Trace {
   Flow flow;
 };
 
-class Tracer final : public engine::emulated::Observer {
+class Tracer final : public engine::emulated::Observer, public engine::emulated::HostWatch {
  public:
   explicit Tracer(const InstructionTable& instructions) : instructions_(instructions) {}
 
@@ -64,6 +66,8 @@ class Tracer final : public engine::emulated::Observer {
   void copied(engine::emulated::Copy kind, std::size_t bytes) override;
   void waited() override { flow_().waits += 1; }
   void allocated(std::size_t bytes) override;
+  void enters() override;
+  void leaves() override;
 
  private:
   static constexpr unsigned kLanes = 32;
@@ -88,6 +92,7 @@ class Tracer final : public engine::emulated::Observer {
   enum class Space { kGlobal, kShared, kOther };
 
   Flow& flow_() { return trace_.flow; }
+  void add_host_seconds();
   Space space_of(std::uintptr_t address) const;
   void count_global(const Instruction& instruction, const Request& request);
   void count_shared(const Instruction& instruction, const Request& request);
@@ -102,6 +107,8 @@ class Tracer final : public engine::emulated::Observer {
   Touched in_block_, in_launch_;
   std::unordered_map<const void*, std::uint64_t> blocks_run_;
   std::uintptr_t region_ = 0, shared_ = 0, shared_end_ = 0;
+  int depth_ = 0;        // of what the emulator does in the GPU's place
+  double left_at_ = 0;   // when the host went on, in seconds of the process
 };
 
 inline Tracer* tracer = nullptr;   // whom the compiled-in calls reach

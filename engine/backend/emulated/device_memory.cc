@@ -10,6 +10,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "engine/backend/emulated/host_watch.h"
 #include "schemas/error.h"
 
 namespace kedge::engine::emulated {
@@ -149,14 +150,18 @@ void DeviceMemory::copy_late(void* device, void* pinned, std::size_t bytes) {
 }
 
 void DeviceMemory::open() {
+  if (host_watch) host_watch->enters();
   const std::lock_guard lock(mutex_);
   if (open_++ == 0) protect(PROT_READ | PROT_WRITE);
   finish(late_copies_);
 }
 
 void DeviceMemory::close() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (--open_ == 0) protect(PROT_NONE);
+  {
+    const std::lock_guard lock(mutex_);
+    if (--open_ == 0) protect(PROT_NONE);
+  }
+  if (host_watch) host_watch->leaves();
 }
 
 void DeviceMemory::protect(int access) const noexcept {

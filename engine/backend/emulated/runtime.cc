@@ -7,6 +7,7 @@
 
 #include "engine/backend/cuda/upload_ring.h"
 #include "engine/backend/emulated/emulator.h"
+#include "engine/backend/emulated/host_watch.h"
 #include "engine/backend/emulated/observer.h"
 
 namespace kedge::engine {
@@ -69,10 +70,12 @@ CudaRuntime::CudaRuntime(const Options& options)
 CudaRuntime::~CudaRuntime() = default;
 
 void* CudaRuntime::allocate(std::size_t bytes) {
+  const emulated::InPlaceOfGpu here;
   if (emulated::observer) emulated::observer->allocated(bytes);
   return impl_->emulator.memory.allocate(bytes);
 }
 void CudaRuntime::deallocate(void* p) noexcept {
+  const emulated::InPlaceOfGpu here;
   impl_->emulator.memory.deallocate(p);
 }
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
