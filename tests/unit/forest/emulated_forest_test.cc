@@ -33,6 +33,40 @@ TEST_P(EmulatedForest, IsTheForestOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Host, EmulatedForest, testing::ValuesIn(host_cases(1)), [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Kernels, EmulatedForest, testing::ValuesIn(forest_cases(1)), [](const auto& info) { return info.param.name; });
 
+// Nodes of up to 32 rows of unweighted classes are finished by warps; the case says which forests have them.
+struct Finished {
+  std::string name;
+  ForestOptions options;
+  bool by_warps = true;
+  friend void PrintTo(const Finished& c, std::ostream* out) { *out << c.name; }
+};
+class EmulatedForestOfSmallNodes : public testing::TestWithParam<Finished> {};
+
+TEST_P(EmulatedForestOfSmallNodes, IsTheForestOfTheCpu) {
+  const Case c{"", make_data(400, 70, 40, 6, 0.5, 12), GetParam().options};
+  HostMemory memory;
+  CudaRuntime runtime({.seed = 8});
+  const kedge::test::LaunchLog log(runtime);
+  const Grown emulated = run_emulated(runtime, c);
+  EXPECT_EQ(log.has("finish_nodes"), GetParam().by_warps);
+  expect_same(run_case(*make_cpu_trees(memory, 2), memory, c), emulated);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, EmulatedForestOfSmallNodes,
+    testing::Values(Finished{"plain", {.n_trees = 3, .max_features = 8, .seed = 3}},
+                    Finished{"one column", {.n_trees = 2, .max_features = 1, .seed = 3}},
+                    Finished{"64 columns", {.n_trees = 1, .max_features = 64, .seed = 3}},
+                    Finished{"65 columns", {.n_trees = 1, .max_features = 65, .max_depth = 5, .seed = 3}, false},
+                    Finished{"odd depth", {.n_trees = 2, .max_features = 8, .max_depth = 7, .seed = 4}},
+                    Finished{"even depth", {.n_trees = 2, .max_features = 8, .max_depth = 8, .seed = 4}},
+                    Finished{"leaves of 3", {.n_trees = 2, .max_features = 8, .min_samples_leaf = 3, .seed = 5}},
+                    Finished{"splits of 9", {.n_trees = 2, .max_features = 8, .min_samples_split = 9, .seed = 5}},
+                    Finished{"leaves of weight",
+                             {.n_trees = 2, .max_features = 8, .min_weight_fraction_leaf = 0.01, .seed = 6}},
+                    Finished{"decrease", {.n_trees = 2, .max_features = 8, .min_impurity_decrease = 0.002, .seed = 6}},
+                    Finished{"no bootstrap", {.n_trees = 2, .max_features = 8, .bootstrap = false, .seed = 6}}));
+
 TEST(EmulatedForestEdges, LooksPastConstantColumnsAsTheCpuDoes) {
   Data data{40, 90, 2, std::vector<float>(3600, 5.0F), {}};
   for (std::int32_t i = 0; i < 40; ++i) data.X[i * 90 + 61] = static_cast<float>(i % 7), data.y.push_back(i % 7 >= 3);

@@ -87,6 +87,8 @@ inline std::vector<Case> forest_cases(int size) {
       {"decrease", sparse, with([](auto& o) { o.min_impurity_decrease = 0.004; })},
       {"few_draws", sparse, with([](auto& o) { o.n_draws = 90; })},
       {"many_draws", dense, with([](auto& o) { o.n_draws = 3000; })},
+      {"heavy_draws", dense, with([](auto& o) { o.n_draws = 400000; })},   // of 32 rows, squares exceed 32 bits
+      {"equal_rows", make_data(300 * size, 12, 2, 5, 0.5, 9), with([](auto& o) { o.max_features = 2; })},
       {"random_cuts", sparse, with([](auto& o) { o.splitter = Splitter::kRandom, o.bootstrap = false; })},
       {"random_cuts_one_tree", dense, with([](auto& o) { o.splitter = Splitter::kRandom, o.n_trees = 1; }), true},
       {"random_cuts_leaf_nodes", many,

@@ -43,7 +43,7 @@ struct LevelNode {
   std::int64_t begin = 0, weight = 0;  // first of its rows; what they weigh in the rows' unit
   std::uint64_t key = 0;
   std::int32_t n = 0, tree = 0;        // rows; tree within the batch
-  std::int32_t node = 0;               // which DeviceNode
+  std::int32_t node = 0, depth = 0;    // which DeviceNode, and how far below its root
 };
 
 // A node of a tree that grows on the device. The nodes of a batch lie in the order in which they were made, the root of
@@ -55,6 +55,8 @@ struct DeviceNode {
   std::int32_t feature = -1, left = -1, bin = 0;   // left: -1 for a leaf
   std::int32_t size = 0;                           // nodes from here on down; set when all are made
   std::int32_t place = -1;                         // in the batch's forest; -1: not in it
+  std::int32_t root = -1;   // of a node that finish_nodes() has made: which of its nodes that was below; place_of()
+                            // says what `place` is then
 };
 
 // The best cut of a column, or of a node; feature -1 and kRefusedCut where there is none.

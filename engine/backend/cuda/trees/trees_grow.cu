@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
+#include "engine/backend/cuda/trees/trees_finish.cuh"
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
 #include "engine/backend/cuda/trees/trees_kinds.h"
 #include "engine/backend/cuda/trees/trees_nodes.cuh"
@@ -19,6 +21,7 @@ constexpr std::int64_t kSlots = 1 << 21;   // columns of nodes that are scored b
 constexpr std::int32_t kExtraColumns = 16;
 constexpr std::int64_t kBatchBytes = std::int64_t{1} << 30, kBatchTrees = 256;   // of rows, which are kept twice
 constexpr std::int64_t kNodeBytes = std::int64_t{1} << 31;                       // of a batch's nodes, about
+constexpr std::int64_t kFinishBytes = 1 << 28;   // of nodes that one launch of finish_nodes() has room for
 constexpr std::int64_t kStagedBytes = 1 << 20;                                   // of a small forest
 constexpr std::size_t kStaticShared = 1024;   // bytes that the kernels use beside their counters, and more
 constexpr std::size_t kBigShared =
@@ -143,15 +146,35 @@ class Batch {
     return fits ? kBigNode : 0x7fffffff;
   }
 
-  void split_level() {
-    const std::int64_t n = now_.big + now_.small;
-    const std::int64_t most = now_.nodes + 2 * n;
+  SplitRules rules() const { return {limits(), options_.min_impurity_decrease, raw(leaf_weight_), is_random_}; }
+  // Rows of nodes that finish_nodes() takes, at most; 0 where it takes none.
+  std::int32_t tiny_rows() const {
+    if constexpr (std::is_same_v<Kind, CountedKind>) {
+      const CountedKind kind = trees_.kind();
+      const bool fits = options_.max_features <= kTinyColumns && in_.table.n_cols <= kTinyTableColumns &&
+                        kind.n_classes <= kTinyClasses;
+      if (fits && !is_random_ && !kind.entropy && !kind.of_class && options_.max_leaf_nodes == 0) return kTinyRows;
+    }
+    return 0;
+  }
+
+  void make_room(std::int64_t more_nodes) {
+    const std::int64_t most = now_.nodes + more_nodes, n_totals = trees_.kind().n_totals();
     if (most > 0x7fffffff)
       throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest has more than 2147483647 nodes");
     grow_to(runtime_, nodes_, now_.nodes, most);
-    grow_to(runtime_, totals_, now_.nodes * std::int64_t{trees_.kind().n_totals()}, most * trees_.kind().n_totals());
+    grow_to(runtime_, totals_, now_.nodes * n_totals, most * n_totals);
+  }
+  void check_stop() const {
+    if (in_.host.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
+  }
+
+  void split_level() {
+    const std::int64_t n = now_.big + now_.small;
+    make_room(2 * n);
     level_end_.push_back(now_.nodes);
     next_level_ = Array<LevelNode>(runtime_, 2 * n);
+    if (tiny_rows() > 0) grow_to(runtime_, tiny_, now_.tiny, now_.tiny + 2 * n);
     runtime_.zero(&raw(counts_)->big, 2 * sizeof(std::int32_t));
     split_nodes<kBigThreads>(raw(level_), now_.big);
     split_nodes<kSmallThreads>(raw(level_) + level_.size() - now_.small, now_.small);
@@ -163,7 +186,7 @@ class Batch {
   void split_nodes(const LevelNode* nodes, std::int64_t n) {
     const std::int64_t chunk = std::max<std::int64_t>(1, kSlots / std::max<std::int64_t>(1, options_.max_features));
     for (std::int64_t begin = 0; begin < n; begin += chunk) {
-      if (in_.host.stop.stop_requested()) throw schema::Error(schema::ErrorCode::kCancelled, "the job was cancelled");
+      check_stop();
       const std::int64_t count = std::min(chunk, n - begin);
       DeviceCut* const cuts = at_least(runtime_, cuts_, count);
       find_cuts<kThreads>(nodes + begin, count, 0, options_.max_features, cuts);
@@ -239,11 +262,37 @@ class Batch {
       trees_.template measure<kThreads>(runtime_, nodes, n, cuts, left_rows, raw(parted_), measured);
       measures = measured;
     }
-    const SplitRules rules{limits(), options_.min_impurity_decrease, raw(leaf_weight_),
-                           static_cast<std::int32_t>(level_end_.size()), is_random_};
     KEDGE_LAUNCH(runtime_, add_children<Kind>, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, n,
-                 LevelParts{cuts, left_rows, left_totals, measures}, device_table(), kind, rules, nodes_.data(),
-                 totals_.data(), NextLevel{raw(next_level_), next_level_.size(), big_rows(), raw(counts_)});
+                 LevelParts{cuts, left_rows, left_totals, measures}, device_table(), kind, rules(), nodes_.data(),
+                 totals_.data(),
+                 NextLevel{raw(next_level_), next_level_.size(), raw(tiny_), tiny_rows(), kTinyWeight, big_rows(),
+                           raw(counts_)});
+  }
+
+  // Finishes the tiny nodes of all levels, in launches whose nodes have room for sure.
+  void finish_tiny() {
+    if constexpr (std::is_same_v<Kind, CountedKind>) {
+      const std::size_t n_levels = level_end_.size() - 1;
+      const Row *const even = raw(n_levels % 2 == 0 ? rows_ : parted_), *const odd =
+                                                                            raw(n_levels % 2 == 0 ? parted_ : rows_);
+      const auto width = static_cast<std::int32_t>(std::min<std::int64_t>(options_.max_features, in_.table.n_cols));
+      const std::int64_t node_bytes = static_cast<std::int64_t>(sizeof(DeviceNode)) + 8 * trees_.kind().n_totals();
+      constexpr std::int64_t kMostNodes = 2 * (kTinyRows - 1);   // of one
+      const std::int64_t chunk = std::max<std::int64_t>(kTinyWarps, kFinishBytes / (kMostNodes * node_bytes));
+      for (std::int64_t begin = 0; begin < now_.tiny; begin += chunk) {
+        check_stop();
+        const std::int64_t end = std::min<std::int64_t>(begin + chunk, now_.tiny);
+        make_room(kMostNodes * (end - begin));
+        KEDGE_LAUNCH(runtime_, finish_nodes, blocks_for(end - begin, kTinyWarps), kTinyWarps * 32,
+                     TinyDraw::bytes(width), tiny_.data(), begin, end, even, odd, device_table(),
+                     TinyDraw{options_.seed, static_cast<std::int32_t>(in_.table.n_cols), width}, rules(),
+                     TinyForest{raw(nodes_), raw(totals_), &raw(counts_)->nodes, trees_.kind().n_classes});
+        runtime_.to_host(&now_, counts_.data(), sizeof now_);
+      }
+      const std::int64_t first = level_end_.back();
+      KEDGE_LAUNCH(runtime_, size_finished, blocks_for(now_.nodes - first, kThreads), kThreads, 0, nodes_.data(),
+                   tiny_.data(), first, static_cast<std::int64_t>(now_.nodes));
+    }
   }
 
   // Of each tree, the max_leaf_nodes leaves that lower the impurity most; below them nothing is left. On the host, in
@@ -266,6 +315,7 @@ class Batch {
   // The trees depth first, as finish_tree() lays them out.
   Forest finish() {
     level_end_.push_back(now_.nodes);
+    finish_tiny();
     const auto by_level = [&](const auto& launch, std::size_t level) {
       const std::int64_t begin = level > 0 ? level_end_[level - 1] : 0, end = level_end_[level];
       launch(begin, end, blocks_for(end - begin, kThreads));
@@ -306,7 +356,7 @@ class Batch {
                             .mean = numbers + n_values + 3 * n,
                             .impurity = numbers + n_values + n,
                             .weight = numbers + n_values + 2 * n};
-    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(),
+    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), tiny_.data(),
                  totals_.data(), static_cast<std::int64_t>(now_.nodes), trees_.kind(), out);
     // A task for each member: most of the host's time goes into new pages.
     const auto make = [](auto& to, std::int64_t size) {
@@ -368,6 +418,7 @@ class Batch {
   Array<DeviceNode> nodes_;
   Array<std::int64_t> totals_;            // n_totals() sums of each node
   Array<LevelNode> level_, next_level_;   // big nodes from the front, small ones from the back
+  Array<LevelNode> tiny_;                 // of all levels, for finish_nodes()
   Array<Row> rows_, parted_;
   Array<std::int32_t> offset_;               // of the edges
   Array<double> low_, high_, leaf_weight_;   // leaf_weight_: by tree, that a leaf must have

@@ -7,18 +7,21 @@
 
 namespace kedge::engine {
 
-// How many nodes a batch has, how many of the next level are big and small, and how many still look for a column that
-// varies.
+// How many nodes a batch has, how many of the next level are big and small, how many still look for a column that
+// varies, and how many tiny ones there are of all levels.
 struct LevelCounts {
-  std::int32_t nodes, big, small, constant;
+  std::int32_t nodes, big, small, constant, tiny;
 };
 
-// The nodes of the next level that may be split: big ones from the front, small ones from the back. Their order does
-// not matter.
+// The nodes of the next level that may be split: big ones from the front, small ones from the back. Tiny ones wait for
+// finish_nodes(); their rows stay where they are, as no other node has these places. The order does not matter.
 struct NextLevel {
   LevelNode* nodes;
   std::int64_t size;
-  std::int32_t big_rows;   // that a big one has at least
+  LevelNode* tiny;
+  std::int32_t tiny_rows;     // that a tiny one has at most; 0: there are none
+  std::int64_t tiny_weight;   // the same of its weight
+  std::int32_t big_rows;      // that a big one has at least
   LevelCounts* counts;
 };
 
@@ -26,7 +29,6 @@ struct SplitRules {
   SplitLimits limits;
   double min_impurity_decrease;
   const double* min_weight_leaf;   // by tree, in the unit of DeviceNode::weight
-  std::int32_t depth;              // of the children
   bool is_random;
 };
 
@@ -50,10 +52,11 @@ __device__ inline std::int32_t take_places(std::int32_t* counter, bool wants, st
 
 // All threads of the warp call it; those with `wants` add their node to the next level.
 __device__ inline void add_to_level(const NextLevel& next, bool wants, const LevelNode& node) {
-  const bool is_big = node.n >= next.big_rows;
+  const bool is_big = node.n >= next.big_rows, is_tiny = node.n <= next.tiny_rows && node.weight <= next.tiny_weight;
   const std::int32_t front = take_places(&next.counts->big, wants && is_big, 1);
-  const std::int32_t back = take_places(&next.counts->small, wants && !is_big, 1);
-  if (wants) next.nodes[is_big ? front : next.size - 1 - back] = node;
+  const std::int32_t back = take_places(&next.counts->small, wants && !is_big && !is_tiny, 1);
+  const std::int32_t aside = take_places(&next.counts->tiny, wants && is_tiny, 1);
+  if (wants) (is_tiny ? next.tiny[aside] : next.nodes[is_big ? front : next.size - 1 - back]) = node;
 }
 
 // Of nodes whose columns were all constant so far, lists those that `found` nothing either. of: the nodes' places among
@@ -115,6 +118,7 @@ __global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts 
   for (int side = 0; side < 2; ++side) {
     LevelNode child = at;
     bool may = false;
+    child.depth = at.depth + 1;
     if (is_split) {
       const std::int32_t n_left = parts.left_rows[i];
       child.node = first + side, child.key = tree_child_key(at.key, side == 1);
@@ -132,7 +136,7 @@ __global__ void add_children(const LevelNode* level, std::int64_t n, LevelParts 
       made.tree = at.tree;
       made.n_rows = child.n;
       nodes[child.node] = made;
-      may = may_split(rules.limits, rules.depth, child.n, of.weight, of.impurity, rules.min_weight_leaf[at.tree]);
+      may = may_split(rules.limits, child.depth, child.n, of.weight, of.impurity, rules.min_weight_leaf[at.tree]);
     }
     add_to_level(next, may, child);
   }
@@ -162,9 +166,18 @@ static __global__ void place_children(DeviceNode* nodes, std::int64_t begin, std
   const std::int64_t i = begin + own_item();
   if (i >= end) return;
   const DeviceNode& node = nodes[i];
-  if (node.left < 0 || node.place < 0) return;
+  if (node.left < 0 || node.place < 0 || nodes[node.left].root >= 0) return;
   nodes[node.left].place = node.place + 1;
   nodes[node.left + 1].place = node.place + 1 + nodes[node.left].size;
+}
+
+// Where a node lies in the batch's forest. One that finish_nodes() has made keeps 32 times the steps to the left on the
+// way to it, and its first lane: depth first, these steps come before it, and two nodes for each leaf of lower lanes.
+__device__ inline std::int32_t place_of(const DeviceNode* nodes, const LevelNode* tiny, const DeviceNode& node) {
+  if (node.root < 0) return node.place;
+  const LevelNode& root = tiny[node.root];
+  const unsigned below = (1u << node.place % 32) - 1;
+  return nodes[root.node].place + node.place / 32 + 2 * __popc(static_cast<std::uint32_t>(root.weight) & below);
 }
 
 // The members of Forest on the device.
@@ -176,17 +189,18 @@ struct ForestColumns {
 
 // Writes each node to its place: about 60 bytes of it, and 8 for each class.
 template <class Kind>
-__global__ void put_nodes(const DeviceNode* nodes, const std::int64_t* totals, std::int64_t n, Kind kind,
-                          ForestColumns out) {
+__global__ void put_nodes(const DeviceNode* nodes, const LevelNode* tiny, const std::int64_t* totals, std::int64_t n,
+                          Kind kind, ForestColumns out) {
   const std::int64_t i = own_item();
   if (i >= n) return;
   const DeviceNode node = nodes[i];
   if (node.place < 0) return;
-  const std::int32_t place = node.place;
+  const std::int32_t place = place_of(nodes, tiny, node);
   const bool is_leaf = node.left < 0;
   out.feature[place] = is_leaf ? -1 : node.feature, out.bin[place] = static_cast<std::uint8_t>(is_leaf ? 0 : node.bin);
   out.threshold[place] = is_leaf ? 0 : node.threshold;
-  out.left[place] = is_leaf ? -1 : place + 1, out.right[place] = is_leaf ? -1 : nodes[node.left + 1].place;
+  out.left[place] = is_leaf ? -1 : place + 1,
+  out.right[place] = is_leaf ? -1 : place_of(nodes, tiny, nodes[node.left + 1]);
   out.impurity[place] = node.impurity, out.weight[place] = node.weight, out.n_rows[place] = node.n_rows;
   if constexpr (Kind::kMeasured) {
     out.mean[place] = node.mean;
