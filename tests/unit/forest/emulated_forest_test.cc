@@ -78,6 +78,21 @@ TEST(EmulatedForestEdges, LooksPastConstantColumnsAsTheCpuDoes) {
   expect_same(run_case(*make_cpu_trees(memory, 1), memory, c), grown);
 }
 
+// Nodes of more rows than a block parts at once.
+TEST(EmulatedForestEdges, PartsLargeNodesPieceByPieceAsTheCpuDoes) {
+  Case c{
+      "", make_data(20000, 3, 300, 3, 0.2, 15), {.n_trees = 2, .max_features = 2, .max_depth = 3, .bootstrap = false}};
+  HostMemory memory;
+  CudaRuntime runtime({.seed = 6});
+  const kedge::test::LaunchLog log(runtime);
+  expect_same(run_case(*make_cpu_trees(memory, 2), memory, c), run_emulated(runtime, c));
+  EXPECT_TRUE(log.has("move_pieces"));
+  for (std::int64_t i = 0; i < c.data.rows; ++i)
+    c.values.push_back(c.data.X[i * 3] - 0.01 * static_cast<double>(i % 1000));   // also below 0
+  c.options.criterion = Criterion::kSquaredError;
+  expect_same(run_case(*make_cpu_trees(memory, 2), memory, c), run_emulated(runtime, c));
+}
+
 // A kernel's counters fill what it gets of shared memory without asking at 47 and at 191 classes; what it declares
 // comes on top.
 struct ManyClasses {

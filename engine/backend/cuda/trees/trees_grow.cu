@@ -9,6 +9,7 @@
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
 #include "engine/backend/cuda/trees/trees_kinds.h"
 #include "engine/backend/cuda/trees/trees_nodes.cuh"
+#include "engine/backend/cuda/trees/trees_part.cuh"
 #include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/raw.h"
@@ -254,8 +255,10 @@ class Batch {
     const Kind kind = trees_.kind();
     std::int32_t* const left_rows = at_least(runtime_, left_rows_, n);
     std::int64_t* const left_totals = at_least(runtime_, left_totals_, n * kind.n_totals());
-    KEDGE_LAUNCH(runtime_, (part_rows<kThreads, Kind>), blocks_for(n, 1), kThreads, counter_bytes<kThreads>(kind),
-                 nodes, cuts, rows_.data(), device_table(), kind, parted_.data(), left_rows, left_totals);
+    if constexpr (kThreads == kBigThreads) part_pieces(nodes, n, cuts, left_rows, left_totals);
+    else
+      KEDGE_LAUNCH(runtime_, (part_rows<kThreads, Kind>), blocks_for(n, 1), kThreads, counter_bytes<kThreads>(kind),
+                   nodes, cuts, rows_.data(), device_table(), kind, parted_.data(), left_rows, left_totals);
     const NodeMeasure* measures = nullptr;
     if constexpr (Kind::kMeasured) {
       NodeMeasure* const measured = at_least(runtime_, measures_, 2 * n);
@@ -293,6 +296,23 @@ class Batch {
       KEDGE_LAUNCH(runtime_, size_finished, blocks_for(now_.nodes - first, kThreads), kThreads, 0, nodes_.data(),
                    tiny_.data(), first, static_cast<std::int64_t>(now_.nodes));
     }
+  }
+
+  // The host does not know how many pieces big nodes have, so some blocks find none.
+  void part_pieces(const LevelNode* nodes, std::int64_t n, const DeviceCut* cuts, std::int32_t* left_rows,
+                   std::int64_t* left_totals) {
+    const Kind kind = trees_.kind();
+    const std::int64_t most = n + rows_.size() / kPieceRows;
+    const Pieces pieces{at_least(runtime_, pieces_, most), at_least(runtime_, left_of_piece_, most),
+                        at_least(runtime_, first_piece_, n), &raw(counts_)->pieces};
+    runtime_.zero(pieces.count, sizeof *pieces.count);
+    runtime_.zero(left_totals, static_cast<std::size_t>(n * kind.n_totals()) * sizeof *left_totals);
+    KEDGE_LAUNCH(runtime_, list_pieces, blocks_for(n, kNodeThreads), kNodeThreads, 0, nodes, cuts, n, pieces);
+    KEDGE_LAUNCH(runtime_, count_pieces<Kind>, blocks_for(most, 1), kBigThreads, counter_bytes<kBigThreads>(kind),
+                 nodes, cuts, rows_.data(), device_table(), kind, pieces, left_totals);
+    KEDGE_LAUNCH(runtime_, scan_pieces, blocks_for(n, 1), 32, 0, nodes, cuts, pieces, left_rows);
+    KEDGE_LAUNCH(runtime_, move_pieces<Row>, blocks_for(most, 1), kBigThreads, 0, nodes, cuts, rows_.data(),
+                 device_table(), pieces, left_rows, parted_.data());
   }
 
   // Of each tree, the max_leaf_nodes leaves that lower the impurity most; below them nothing is left. On the host, in
@@ -425,7 +445,8 @@ class Batch {
   // What the steps of a level work with.
   Array<DeviceCut> cuts_, more_cuts_, column_cuts_;
   Array<LevelNode> constant_[2];
-  Array<std::int32_t> constant_of_[2], swapped_, displaced_, columns_, left_rows_;
+  Array<std::int32_t> constant_of_[2], swapped_, displaced_, columns_, left_rows_, left_of_piece_, first_piece_;
+  Array<Piece> pieces_;
   Array<std::int64_t> left_totals_;
   Array<NodeMeasure> measures_;
 };

@@ -243,66 +243,6 @@ static __global__ void choose_cuts(const DeviceCut* cuts, std::int64_t n_nodes, 
   chosen[node] = best;
 }
 
-// Copies the rows of each node, one block each, left ones first and in order, and sums up the left ones. Reads each row and its code twice and
-// writes the row once.
-template <int kThreads, class Kind>
-__global__ void part_rows(const LevelNode* nodes, const DeviceCut* cuts, const typename Kind::Row* rows,
-                          DeviceTable table, Kind kind, typename Kind::Row* out, std::int32_t* left_rows,
-                          std::int64_t* left_totals) {
-  constexpr int kWarps = kThreads / 32, kItems = kWarps >= 8 ? 4 : 1,
-                kGroups = kItems * kWarps;   // groups of 32 rows in order
-  KEDGE_DYNAMIC_SHARED(std::uint32_t, words);
-  __shared__ std::int32_t left_in[kGroups];
-  const LevelNode node = nodes[blockIdx.x];
-  const DeviceCut cut = cuts[blockIdx.x];
-  if (cut.feature < 0) return;
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const std::uint8_t* const codes = table.codes + cut.feature * table.n_rows;
-  const typename Kind::Row* const own = rows + node.begin;
-  Counters<kThreads, kThreads> counters(words, kind.n_wide(), kind.n_narrow());
-  counters.clear();
-  for_rows<kThreads>(own, node.n, codes, [&](const typename Kind::Row& row, std::int32_t code) {
-    if (code <= cut.left_bin) kind.add(counters, thread, row);
-  });
-  counters.scan();
-  const std::int32_t total = kind.rows(counters, kThreads - 1);
-  std::int32_t left_before = 0;   // of the chunks so far
-  for (std::int32_t first = 0; first < node.n; first += kItems * kThreads) {
-    typename Kind::Row row[kItems];
-    unsigned ballot[kItems];
-    for (int k = 0; k < kItems; ++k) row[k] = own[min(first + k * kThreads + thread, node.n - 1)];
-    for (int k = 0; k < kItems; ++k) {
-      ballot[k] = __ballot_sync(kFullWarp, first + k * kThreads + thread < node.n && codes[row[k].row] <= cut.left_bin);
-      if (lane == 0) left_in[k * kWarps + warp] = __popc(ballot[k]);
-    }
-    __syncthreads();
-    if constexpr (kGroups >= 32) {
-      if (warp == 0)
-        scan_places<std::int32_t>(
-            kGroups, [&](int group) { return left_in[group]; },
-            [&](int group, std::int32_t sum) { left_in[group] = sum; });
-      __syncthreads();
-    }
-    for (int k = 0; k < kItems; ++k) {
-      const int group = k * kWarps + warp;
-      const std::int32_t i = first + k * kThreads + thread;
-      std::int32_t before = left_before + __popc(ballot[k] & ((1u << lane) - 1));
-      if constexpr (kGroups >= 32) before += group > 0 ? left_in[group - 1] : 0;
-      else
-        for (int g = 0; g < group; ++g) before += left_in[g];
-      if (ballot[k] >> lane & 1) out[node.begin + before] = row[k];
-      else if (i < node.n) out[node.begin + total + i - before] = row[k];
-    }
-    if constexpr (kGroups >= 32) left_before += left_in[kGroups - 1];
-    else
-      for (int g = 0; g < kGroups; ++g) left_before += left_in[g];
-    __syncthreads();
-  }
-  if (thread == 0) left_rows[blockIdx.x] = total;
-  for (std::int32_t k = thread; k < kind.n_totals(); k += kThreads)
-    left_totals[std::int64_t{blockIdx.x} * kind.n_totals() + k] = kind.sum(counters, k, kThreads - 1);
-}
-
 // The values, the draws and the weights that the positions of a forest's rows have. draws: trees x n; weights: null for 1 each.
 struct MeasuredRows {
   std::int64_t n;

@@ -8,9 +8,9 @@
 namespace kedge::engine {
 
 // How many nodes a batch has, how many of the next level are big and small, how many still look for a column that
-// varies, and how many tiny ones there are of all levels.
+// varies, how many tiny ones there are of all levels, and how many pieces the big ones have.
 struct LevelCounts {
-  std::int32_t nodes, big, small, constant, tiny;
+  std::int32_t nodes, big, small, constant, tiny, pieces;
 };
 
 // The nodes of the next level that may be split: big ones from the front, small ones from the back. Tiny ones wait for
