@@ -1,6 +1,7 @@
 // The tree ops by what must hold of any tree: grown to the end on distinct rows it knows every row; and what the host's grower grows,
 // a device grows by its kernels, bit for bit. (Unweighted classes with best cuts are compared in tests/unit/forest.)
 #include "engine/backend/host/host_grower.h"
+#include "engine/backend/ops/grown_forest.h"
 #include "tests/parity/boost_rows.h"
 #include "tests/parity/shap_rows.h"
 #include "tests/parity/walk_rows.h"
@@ -31,6 +32,12 @@ void check_full_tree_knows_its_rows(Probe<T>& probe) {
   ready->predict(values.view(), by_values.view());
   probe.expect_near(by_codes.to_table(), expected, 1, "shares from codes");
   probe.expect_near(by_values.to_table(), expected, 1, "shares from values");
+  engine::GrownForestOps* const ops = engine::grown_forest_ops(probe.trees());
+  if (!ops) return;
+  const auto stayed = ops->grow_there(table, {}, {.n_classes = classes, .codes = labels.view()}, options, {}, {});
+  Padded<double> of_stayed(probe.memory(), x.rows, classes);
+  stayed->prepare()->predict(table, {}, of_stayed.view());
+  probe.expect_near(of_stayed.to_table(), expected, 1, "shares from codes where the forest was grown");
 }
 
 // Mean outputs of one row by the plainest walk, in the order of the trees.

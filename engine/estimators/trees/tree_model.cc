@@ -23,33 +23,38 @@ struct SharedForest {
   std::int32_t max_depth = 0;   // with which it was grown
 };
 
+// x' = (x - shift) * scale by column, as Samples has it.
 template <class T>
-double mapped(const Samples<T>& X, std::int64_t col, double value) {
-  return static_cast<double>(static_cast<T>((value - X.shift[col]) * X.scale[col]));
-}
+struct AffineMap {
+  const std::vector<double>&shift, &scale;
+  double operator()(std::int64_t col, double value) const {
+    return static_cast<double>(static_cast<T>((value - shift[col]) * scale[col]));
+  }
+};
 
 // Whether the affine map keeps the bins of every column apart and in order.
 template <class T>
 bool map_keeps_bins(const Samples<T>& X, const BinEdges& edges) {
   if (!X.is_affine()) return true;
+  const AffineMap<T> mapped{X.shift, X.scale};
   for (std::int64_t col = 0; col < X.n_cols(); ++col) {
     if (!(X.scale[col] > 0) || !std::isfinite(X.scale[col]) || !std::isfinite(X.shift[col])) return false;
     for (std::int32_t b = edges.offset[col]; b + 1 < edges.offset[col + 1]; ++b)
-      if (!(mapped(X, col, edges.high[b]) < mapped(X, col, edges.low[b + 1]))) return false;
+      if (!(mapped(col, edges.high[b]) < mapped(col, edges.low[b + 1]))) return false;
   }
   return true;
 }
 
 // Takes the thresholds through the affine map; each stays between the bins that it parts.
 template <class T>
-void map_thresholds(const Samples<T>& X, const BinEdges& edges, Forest& forest) {
-  if (!X.is_affine()) return;
+void map_thresholds(const AffineMap<T>& mapped, const BinEdges& edges, Forest& forest) {
+  if (mapped.shift.empty()) return;
   for (std::size_t i = 0; i < forest.feature.size(); ++i) {
     const std::int32_t f = forest.feature[i];
     if (f < 0) continue;
     const std::int32_t b = edges.offset[f] + forest.bin[i];
-    const double low = mapped(X, f, edges.high[b]), high = mapped(X, f, edges.low[b + 1]);
-    const double middle = (forest.threshold[i] - X.shift[f]) * X.scale[f];
+    const double low = mapped(f, edges.high[b]), high = mapped(f, edges.low[b + 1]);
+    const double middle = (forest.threshold[i] - mapped.shift[f]) * mapped.scale[f];
     forest.threshold[i] = middle >= low && middle < high ? middle : low;
   }
 }
@@ -92,7 +97,7 @@ Forest TreeModel<T>::grow(const Context& ctx, const Growth& growth, std::int64_t
   Ranks* const ranks = n_trees > 1 ? ranks_of_job() : nullptr;
   Forest forest = ranks ? grow_on_ranks(*ranks, first, n_trees, target.n_classes, growth.table->n_cols, grow_some)
                         : grow_some(first, n_trees);
-  if (growth.map) map_thresholds(*growth.map, growth.table->edges, forest);
+  if (growth.map) map_thresholds(AffineMap<T>{growth.map->shift, growth.map->scale}, growth.table->edges, forest);
   return forest;
 }
 
@@ -119,9 +124,39 @@ std::shared_ptr<const Forest> TreeModel<T>::grown(const Context& ctx, const Samp
   return std::make_shared<const Forest>(first_trees(*shared.forest, n, options.max_depth));
 }
 
+// Grows the forest so that it stays on the device, unless the host reads its nodes soon, or the device keeps none.
+template <class T>
+bool TreeModel<T>::stays_there(const Context& ctx, const Samples<T>& X, const Growth& growth) {
+  const bool is_shared = ctx.work && !X.content.empty(), is_one = growth.fit.options.n_trees < 2;
+  GrownForestOps* const ops = grown_forest_ops(ctx.device.trees());
+  if (!ops || !growth.table || is_shared || is_one || ranks_of_job() || growth.fit.ccp_alpha > 0 || wants_out_of_bag)
+    return false;
+  TreeTarget target = growth.fit.target;
+  target.codes = growth.codes;
+  there_.forest = ops->grow_there(*growth.table, growth.rows, target, growth.fit.options, ctx.stop, progress_of(ctx));
+  if (!there_.forest) return false;
+  there_.on = &ctx.device;
+  if (growth.map && growth.map->is_affine())
+    there_.shift = growth.map->shift, there_.scale = growth.map->scale, there_.edges = growth.table->edges;
+  if (!there_.forest->has_room()) static_cast<void>(forest());
+  return true;
+}
+
+template <class T>
+const Forest& TreeModel<T>::forest() const {
+  if (!forest_) {
+    Forest brought = there_.forest->bring();
+    map_thresholds(AffineMap<T>{there_.shift, there_.scale}, there_.edges, brought);
+    forest_ = std::make_shared<const Forest>(std::move(brought));
+    ready_ = {}, there_ = {};
+  }
+  return *forest_;
+}
+
 template <class T>
 void TreeModel<T>::fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth) {
-  ready_ = {}, kept_shap_ = {};
+  ready_ = {}, kept_shap_ = {}, there_ = {}, forest_ = nullptr;
+  if (stays_there(ctx, X, growth)) return;
   forest_ = grown(ctx, X, growth);
   if (growth.fit.ccp_alpha > 0) forest_ = std::make_shared<const Forest>(pruned(*forest_, growth.fit.ccp_alpha));
   if (wants_out_of_bag && growth.table) out_of_bag_ = ctx.device.trees().out_of_bag(*forest_, *growth.table, growth.rows, growth.fit.options);
@@ -169,10 +204,12 @@ bool TreeModel<T>::has_fitted_codes(const Samples<T>& X) const {
 
 template <class T>
 void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<T>& X, MatrixView<double> out) const {
-  require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
+  require_fitted_columns(owner, X, static_cast<std::size_t>((forest_ ? *forest_ : there_.forest->head()).n_cols));
   ctx.check_stop();
   if (X.n_rows() == 0) return;
-  if (ready_.of != forest_.get() || ready_.on != &ctx.device)
+  if (has_fitted_codes(X))
+    if (const ReadyForest* const there = ready_there(ctx)) return there->predict(*X.table->binned, X.row_view(), out);
+  if (ready_.of != &forest() || ready_.on != &ctx.device)
     ready_ = {ctx.device.trees().prepare(*forest_), forest_.get(), &ctx.device};
   if (has_fitted_codes(X)) return ready_.forest->predict(*X.table->binned, X.row_view(), out);
   Matrix<T> scratch;
@@ -180,9 +217,16 @@ void TreeModel<T>::predict(const Context& ctx, const char* owner, const Samples<
 }
 
 template <class T>
+const ReadyForest* TreeModel<T>::ready_there(const Context& ctx) const {
+  if (forest_ || there_.on != &ctx.device) return nullptr;
+  if (ready_.of != there_.forest.get()) ready_ = {there_.forest->prepare(), there_.forest.get(), &ctx.device};
+  return ready_.forest.get();
+}
+
+template <class T>
 Contributions TreeModel<T>::contributions(const Context& ctx, const char* owner, const Samples<T>& X,
                                           const Division<T>& division) const {
-  require_fitted_columns(owner, X, static_cast<std::size_t>(forest_->n_cols));
+  require_fitted_columns(owner, X, static_cast<std::size_t>(forest().n_cols));
   std::vector<double> values = contributions_of(ctx, X, division, kept_shap_, [&] { return shap_trees(*forest_); });
   if (forest_->n_classes == 2 && X.n_rows() > 0) return of_both_classes(values, std::ssize(values) / X.n_rows());
   return {.n_outputs = forest_->n_classes > 2 ? forest_->n_classes : 1, .values = std::move(values)};
@@ -191,10 +235,10 @@ Contributions TreeModel<T>::contributions(const Context& ctx, const char* owner,
 template <class T>
 void TreeModel<T>::state(StateArchive& archive, std::int32_t n_classes) {
   Forest forest;
-  if (!archive.is_loading()) forest = *forest_;
+  if (!archive.is_loading()) forest = this->forest();
   forest_state(archive, forest, n_classes);
   if (!archive.is_loading()) return;
-  ready_ = {}, kept_shap_ = {};
+  ready_ = {}, kept_shap_ = {}, there_ = {};
   forest_ = std::make_shared<const Forest>(std::move(forest));
   fitted_table_.reset();
 }

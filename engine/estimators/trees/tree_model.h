@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/ops/grown_forest.h"
 #include "engine/estimators/contributions.h"
 #include "engine/estimators/estimator.h"
 #include "engine/estimators/trees/tree_params.h"
@@ -24,7 +25,8 @@ struct TreeFit {
   std::string share_key;   // names the parameters that the trees depend on, except their number and depth
 };
 
-// Value semantics except for the forest, which candidates of a search may share. Not thread safe.
+// Value semantics except for the forest, which candidates of a search may share. A forest that was grown on a GPU stays
+// there, and borrows the device, as predictions do. Not thread safe.
 template <class T>
 class TreeModel {
  public:
@@ -39,23 +41,35 @@ class TreeModel {
   // The forest alone: loaded, it reads rows by their values.
   void state(StateArchive& archive, std::int32_t n_classes);
 
-  const Forest& forest() const { return *forest_; }
+  // On the host, where a forest that has stayed on its device is brought when it is asked for first.
+  const Forest& forest() const;
   const OutOfBag& out_of_bag() const { return out_of_bag_; }   // where options.bootstrap and `wants_out_of_bag`
   bool wants_out_of_bag = false;
 
  private:
   struct Growth;   // where and how trees are grown
+  struct There {   // the forest on the device that grew it
+    std::shared_ptr<const GrownForest> forest;   // null: it was brought
+    std::vector<double> shift, scale;            // of the samples, and the table's edges: what brought thresholds need
+    BinEdges edges;
+    const Device* on = nullptr;
+  };
   struct Ready {   // made by the first prediction
     std::shared_ptr<const ReadyForest> forest;   // shared by copies of the model
-    const Forest* of = nullptr;
+    const void* of = nullptr;                    // the forest, here or there
     const Device* on = nullptr;
   };
   Forest grow(const Context& ctx, const Growth& growth, std::int64_t first, std::int64_t n_trees, std::int32_t max_depth) const;
   std::shared_ptr<const Forest> grown(const Context& ctx, const Samples<T>& X, const Growth& growth) const;
   void fit_bins(const Context& ctx, const Samples<T>& X, const Growth& growth);
+  bool stays_there(const Context& ctx, const Samples<T>& X, const Growth& growth);
+  const ReadyForest* ready_there(const Context& ctx) const;   // for bytes; null where it is to be brought
   bool has_fitted_codes(const Samples<T>& X) const;
 
-  std::shared_ptr<const Forest> forest_;   // thresholds are on the values that fit was given; shared by equal candidates
+  // Thresholds are on the values that fit was given; shared by equal candidates. Null while the forest is `there_`
+  // alone.
+  mutable std::shared_ptr<const Forest> forest_;
+  mutable There there_;
   OutOfBag out_of_bag_;
   std::weak_ptr<Table<T>> fitted_table_;   // whose bytes the trees were grown on; none if a copy was binned
   std::vector<double> shift_, scale_;      // of the fitted samples

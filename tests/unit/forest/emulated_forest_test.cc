@@ -27,6 +27,7 @@ TEST_P(EmulatedForest, IsTheForestOfTheCpu) {
   const Grown emulated = run_emulated(runtime, GetParam());
   const ForestOptions& options = GetParam().options;
   EXPECT_EQ(log.has(options.splitter == Splitter::kRandom ? "cut_columns" : "score_columns"), grows_in_kernels(GetParam()));
+  EXPECT_EQ(emulated.stayed.has_value(), grows_in_kernels(GetParam()));
   expect_same(run_case(*make_cpu_trees(memory, 2), memory, GetParam()), emulated);
 }
 

@@ -4,11 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "engine/backend/ops/trees.h"
+#include "engine/backend/ops/grown_forest.h"
 #include "engine/core/rng.h"
 
 namespace kedge::engine::test {
@@ -200,6 +201,8 @@ struct Grown {
   BinEdges edges;
   OutOfBag out_of_bag;
   std::vector<double> proba, proba_of_values;
+  std::optional<Forest> stayed;   // on the device, from where it was brought after it was asked
+  std::vector<double> proba_of_stayed;
 };
 
 // Bins, grows and predicts on the device that `ops` and `memory` belong to.
@@ -221,6 +224,13 @@ inline Grown run_case(TreeOps& ops, Memory& memory, const Case& c) {
   Matrix<double> of_values(memory, c.data.rows, grown.forest.n_outputs());
   ready->predict(X.view(), of_values.view());
   grown.proba_of_values = of_values.to_host();
+  GrownForestOps* const there = grown_forest_ops(ops);
+  if (const auto stayed =
+          there ? there->grow_there(table, device_rows.view(), c.target(y.view(), n), c.options, {}, {}) : nullptr) {
+    Matrix<double> asked(memory, n, grown.forest.n_outputs());
+    stayed->prepare()->predict(table, device_rows.view(), asked.view());
+    grown.proba_of_stayed = asked.to_host(), grown.stayed = stayed->bring();
+  }
   grown.edges = std::move(table.edges);
   return grown;
 }

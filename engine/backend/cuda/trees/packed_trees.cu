@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "engine/backend/cuda/trees/trees_device.h"
 #include "engine/backend/host/parallel_tasks.h"
@@ -14,11 +15,6 @@ namespace kedge::engine {
 namespace {
 
 constexpr std::int64_t kLeastCache = 16 << 10;   // bytes of nodes that a block holds, where they take so much
-
-NodeLinks links_of(const Forest& forest) {
-  const auto leaf = static_cast<std::uint32_t>(forest.n_cols);
-  return {static_cast<std::int32_t>(std::bit_width(leaf)), leaf};
-}
 
 std::int64_t nodes_of(const Forest& forest, std::int64_t tree) {
   return forest.tree_offset[tree + 1] - forest.tree_offset[tree];
@@ -98,7 +94,22 @@ class Packer {
   std::vector<std::int64_t> first_value_;   // by tree
 };
 
+std::int64_t nodes_of(const Forest& forest) {
+  return forest.tree_offset.back();
+}
+
+template <class Node>
+BlockPlan plan_of(const CudaRuntime& runtime, const Forest& forest) {
+  return plan_blocks(runtime, forest.n_cols * static_cast<std::int64_t>(sizeof(typename Node::Cell)),
+                     forest.n_outputs() * static_cast<std::int64_t>(sizeof(double)), sizeof(Node), nodes_of(forest));
+}
+
 }   // namespace
+
+NodeLinks links_of(const Forest& forest) {
+  const auto leaf = static_cast<std::uint32_t>(forest.n_cols);
+  return {static_cast<std::int32_t>(std::bit_width(leaf)), leaf};
+}
 
 BlockPlan plan_blocks(const CudaRuntime& runtime, std::int64_t row_bytes, std::int64_t sum_bytes,
                       std::int64_t node_bytes, std::int64_t n_nodes) {
@@ -139,14 +150,28 @@ bool PackedTrees<Node>::fits(const Forest& forest) {
 template <class Node>
 PackedTrees<Node>::PackedTrees(CudaRuntime& runtime, const Forest& forest, bool by_bins)
     : links_(links_of(forest)),
-      plan_(plan_blocks(runtime, forest.n_cols * static_cast<std::int64_t>(sizeof(typename Node::Cell)),
-                        forest.n_outputs() * static_cast<std::int64_t>(sizeof(double)), sizeof(Node),
-                        forest.n_nodes())),
+      plan_(plan_of<Node>(runtime, forest)),
       n_classes_(forest.n_classes),
       n_outputs_(static_cast<std::int32_t>(forest.n_outputs())) {
   const Packer<Node> packed(forest, by_bins, links_);
   nodes_ = Array<Node>(runtime, std::span<const Node>(packed.nodes));
   values_ = Array<double>(runtime, std::span<const double>(packed.values));
+  upload_trees(runtime, forest);
+}
+
+template <class Node>
+PackedTrees<Node>::PackedTrees(CudaRuntime& runtime, const Forest& head, Array<Node> nodes, const double* values)
+    : links_(links_of(head)),
+      plan_(plan_of<Node>(runtime, head)),
+      nodes_(std::move(nodes)),
+      values_there_(values),
+      n_classes_(head.n_classes),
+      n_outputs_(static_cast<std::int32_t>(head.n_outputs())) {
+  upload_trees(runtime, head);
+}
+
+template <class Node>
+void PackedTrees<Node>::upload_trees(CudaRuntime& runtime, const Forest& forest) {
   root_ = Array<std::int64_t>(runtime, std::span<const std::int64_t>(forest.tree_offset));
   const std::vector<TreeGroup> groups = group_trees(forest.tree_offset, plan_.cache_nodes);
   groups_ = Array<TreeGroup>(runtime, std::span<const TreeGroup>(groups));
@@ -157,7 +182,7 @@ PackedView<Node> PackedTrees<Node>::view() const {
   return {.nodes = raw(nodes_),
           .root = raw(root_),
           .groups = raw(groups_),
-          .values = raw(values_),
+          .values = values_there_ ? values_there_ : raw(values_),
           .n_trees = root_.size() - 1,
           .n_groups = static_cast<std::int32_t>(groups_.size()),
           .n_classes = n_classes_,

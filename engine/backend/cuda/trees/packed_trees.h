@@ -29,10 +29,10 @@ struct alignas(8) NarrowTreeNode {
   KEDGE_HD std::uint32_t column(NodeLinks links) const { return packed & ((1U << links.column_bits) - 1); }
   KEDGE_HD std::uint32_t left(NodeLinks links) const { return packed >> links.column_bits; }
   KEDGE_HD std::uint32_t number() const { return std::bit_cast<std::uint32_t>(cut); }
-  static NarrowTreeNode make(float cut, std::uint32_t left, std::uint32_t column, NodeLinks links) {
+  KEDGE_HD static NarrowTreeNode make(float cut, std::uint32_t left, std::uint32_t column, NodeLinks links) {
     return {cut, left << links.column_bits | column};
   }
-  static NarrowTreeNode make_leaf(std::uint32_t number, NodeLinks links) {
+  KEDGE_HD static NarrowTreeNode make_leaf(std::uint32_t number, NodeLinks links) {
     return {std::bit_cast<float>(number), links.leaf};
   }
   static bool fits(std::int64_t most_nodes, NodeLinks links) {
@@ -83,6 +83,8 @@ struct BlockPlan {
   std::size_t shared_bytes = 0;
 };
 
+NodeLinks links_of(const Forest& forest);
+
 // Two blocks a multiprocessor, each with its rows, their sums if there is room for them, and the nodes of some trees.
 BlockPlan plan_blocks(const CudaRuntime& runtime, std::int64_t row_bytes, std::int64_t sum_bytes,
                       std::int64_t node_bytes, std::int64_t n_nodes);
@@ -96,18 +98,23 @@ class PackedTrees {
  public:
   // by_bins: cuts are bins. O(nodes) on several threads; waits for the upload.
   PackedTrees(CudaRuntime& runtime, const Forest& forest, bool by_bins);
+  // Packed already, by bins. head: the forest, of which nodes are not read; values: a row for each node, borrowed.
+  PackedTrees(CudaRuntime& runtime, const Forest& head, Array<Node> nodes, const double* values);
   static bool fits(const Forest& forest);
 
   PackedView<Node> view() const;
   const BlockPlan& plan() const { return plan_; }
 
  private:
+  void upload_trees(CudaRuntime& runtime, const Forest& forest);
+
   NodeLinks links_;
   BlockPlan plan_;
   Array<Node> nodes_;
   Array<std::int64_t> root_;
   Array<TreeGroup> groups_;
   Array<double> values_;
+  const double* values_there_ = nullptr;   // where they are not its own
   std::int32_t n_classes_ = 0, n_outputs_ = 1;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "engine/backend/cuda/trees/packed_trees.h"
 
@@ -12,6 +13,9 @@ namespace kedge::engine {
 class ReadyTrees final : public ReadyForest {
  public:
   ReadyTrees(CudaRuntime& runtime, const Forest& forest) : runtime_(runtime), forest_(forest) {}
+  // Of a forest that was packed for bytes where it was grown, and is asked about nothing else. Borrows its head.
+  ReadyTrees(CudaRuntime& runtime, const Forest& head, std::unique_ptr<PackedTrees<NarrowTreeNode>> packed)
+      : runtime_(runtime), forest_(head), codes_{true, std::move(packed), nullptr} {}
 
   void predict(const BinnedTable& table, VectorView<const std::int32_t> rows, MatrixView<double> out) const override {
     sum_codes(table, rows, nullptr, out);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/backend/cuda/launch.cuh"
+#include "engine/backend/cuda/trees/grown_trees.h"
 #include "engine/backend/cuda/trees/ready_boost.h"
 #include "engine/backend/cuda/trees/ready_shap.h"
 #include "engine/backend/cuda/trees/ready_trees.h"
@@ -19,7 +20,7 @@
 namespace kedge::engine {
 namespace {
 
-class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps, public BoostOps {
+class CudaTrees final : public TreeOps, public GrownForestOps, public TreeWalkOps, public TreeShapOps, public BoostOps {
  public:
   CudaTrees(CudaRuntime& runtime, DeviceLibraries& libraries) : runtime_(runtime), libraries_(libraries) {}
 
@@ -28,29 +29,30 @@ class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps, 
 
   Forest grow(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target, const ForestOptions& options,
               std::stop_token stop, const TreeProgress& progress) override {
-    const std::int64_t n = rows.empty() ? table.n_rows : rows.size;
-    HostForestInput host{{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges},
-                         nullptr,
-                         n,
-                         target,
-                         options,
-                         std::move(stop)};
-    std::vector<std::int32_t> host_rows, host_classes;
-    const bool is_there = grows_on_device(runtime_, host);
-    if (!is_there || !draws_on_device(host)) {
-      host_rows = to_host(rows), host_classes = to_host(target.codes);
-      host.rows = rows.empty() ? nullptr : host_rows.data(), host.target = on_host(target, host_classes);
-    }
-    if (!is_there) return grow_there(table, host, progress);
-    check(n, table.n_cols);
-    const std::int64_t batch = trees_at_once(host);
+    ForestInput in(table, rows, target, options, std::move(stop));
+    const bool is_there = grows_on_device(runtime_, in.host);
+    if (!is_there || !draws_on_device(in.host)) in.bring(*this);
+    if (!is_there) return grow_on_cores(table, in.host, progress);
+    check(in.host.n_rows, table.n_cols);
+    const std::int64_t batch = trees_at_once(in.host);
     std::vector<Forest> trees;
     for (std::int64_t first = 0; first < options.n_trees; first += batch) {
       const std::int64_t count = std::min(batch, options.n_trees - first);
-      trees.push_back(grow_batch(runtime_, {table, host, rows, target.codes}, options.first_tree + first, count));
+      trees.push_back(grow_batch(runtime_, in.device(), options.first_tree + first, count, false)->bring());
       if (progress) progress(first + count, options.n_trees);
     }
     return join_trees(std::move(trees), target.n_classes, table.n_cols, tree_threads());
+  }
+  std::unique_ptr<GrownForest> grow_there(const BinnedTable& table, VectorView<const std::int32_t> rows,
+                                          const TreeTarget& target, const ForestOptions& options, std::stop_token stop,
+                                          const TreeProgress& progress) override {
+    ForestInput in(table, rows, target, options, std::move(stop));
+    check(in.host.n_rows, table.n_cols);
+    if (!grows_on_device(runtime_, in.host) || options.n_trees > trees_at_once(in.host)) return nullptr;
+    if (!draws_on_device(in.host)) in.bring(*this);
+    auto grown = grow_batch(runtime_, in.device(), options.first_tree, options.n_trees, true);
+    if (progress) progress(options.n_trees, options.n_trees);
+    return grown;
   }
   Forest grow_exact(MatrixView<const float> X, const TreeTarget& target, const ForestOptions& options, std::stop_token stop) override {
     return grow_exact_there(X, target, options, std::move(stop));
@@ -101,6 +103,32 @@ class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps, 
   std::unique_ptr<BoostRun> start(BoostFit fit) override { return start_boosting(runtime_, std::move(fit)); }
 
  private:
+  // What a forest grows from, on the device, and on the host where that draws the rows.
+  struct ForestInput {
+    const BinnedTable& table;
+    VectorView<const std::int32_t> rows;
+    VectorView<const std::int32_t> classes;
+    HostForestInput host;
+    std::vector<std::int32_t> host_rows, host_classes;
+
+    ForestInput(const BinnedTable& table, VectorView<const std::int32_t> rows, const TreeTarget& target,
+                const ForestOptions& options, std::stop_token stop)
+        : table(table),
+          rows(rows),
+          classes(target.codes),
+          host{{.n_table = table.n_rows, .n_cols = table.n_cols, .edges = &table.edges},
+               nullptr,
+               rows.empty() ? table.n_rows : rows.size,
+               target,
+               options,
+               std::move(stop)} {}
+    void bring(CudaTrees& trees) {
+      host_rows = trees.to_host(rows), host_classes = trees.to_host(classes);
+      host.rows = rows.empty() ? nullptr : host_rows.data(), host.target = on_host(host.target, host_classes);
+    }
+    DeviceForestInput device() const { return {table, host, rows, classes}; }
+  };
+
   template <class T>
   BinnedTable bin_any(MatrixView<const T> X) {
     BinnedTable table{.n_rows = X.rows, .n_cols = X.cols};
@@ -125,7 +153,7 @@ class CudaTrees final : public TreeOps, public TreeWalkOps, public TreeShapOps, 
   }
 
   // On the host, from copies of the codes that the device holds.
-  Forest grow_there(const BinnedTable& table, HostForestInput& input, const TreeProgress& progress) {
+  Forest grow_on_cores(const BinnedTable& table, HostForestInput& input, const TreeProgress& progress) {
     const std::vector<std::uint8_t> codes = to_host(table.codes.view());
     std::vector<std::uint8_t> row_codes(codes.size());
     for (std::int64_t j = 0; j < table.n_cols; ++j)

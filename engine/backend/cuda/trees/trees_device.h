@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "engine/core/array.h"
 
 namespace kedge::engine {
+
+class GrownTrees;
 
 // A row of a tree on the device: which, its class, and how often it was drawn.
 struct CountedRow {
@@ -101,9 +104,10 @@ std::int64_t trees_at_once(const HostForestInput& input);
 std::vector<std::vector<std::uint32_t>> draw_trees(const ForestOptions& options, std::int64_t first, std::int64_t count,
                                                    std::int64_t n);
 
-// Grows trees first .. first + count - 1, all level by level together. Waits for the device a few times per pass of a
-// level. Errors: kCancelled; kInvalidValue for more classes than shared memory holds, or a row that is drawn more than
-// 65,535 times.
-Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, std::int64_t count);
+// Grows trees first .. first + count - 1, all level by level together; `packs`: for prepare() of the result, too. Waits
+// for the device a few times per pass of a level. Errors: kCancelled; kInvalidValue for more classes than shared memory
+// holds, or a row that is drawn more than 65,535 times.
+std::unique_ptr<GrownTrees> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
+                                       std::int64_t count, bool packs);
 
 }  // namespace kedge::engine

@@ -1,16 +1,16 @@
 // Growing trees on the device, level by level, many trees per launch; the host only learns how many nodes a level has.
 // What is added up is integers and the formulas are shared with the CPU, so the trees are the same bit for bit.
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <type_traits>
 
+#include "engine/backend/cuda/trees/grown_trees.h"
 #include "engine/backend/cuda/trees/trees_finish.cuh"
 #include "engine/backend/cuda/trees/trees_kernels.cuh"
 #include "engine/backend/cuda/trees/trees_kinds.h"
 #include "engine/backend/cuda/trees/trees_nodes.cuh"
 #include "engine/backend/cuda/trees/trees_part.cuh"
-#include "engine/backend/host/huge_pages.h"
 #include "engine/backend/host/parallel_tasks.h"
 #include "engine/backend/raw.h"
 #include "schemas/error.h"
@@ -23,7 +23,6 @@ constexpr std::int32_t kExtraColumns = 16;
 constexpr std::int64_t kBatchBytes = std::int64_t{1} << 30, kBatchTrees = 256;   // of rows, which are kept twice
 constexpr std::int64_t kNodeBytes = std::int64_t{1} << 31;                       // of a batch's nodes, about
 constexpr std::int64_t kFinishBytes = 1 << 28;   // of nodes that one launch of finish_nodes() has room for
-constexpr std::int64_t kStagedBytes = 1 << 20;                                   // of a small forest
 constexpr std::size_t kStaticShared = 1024;   // bytes that the kernels use beside their counters, and more
 constexpr std::size_t kBigShared =
     40 * 1024;   // that the counters of a big block may have, so that several run at once
@@ -61,10 +60,10 @@ class Batch {
     make_roots(first, take_rows(first));
   }
 
-  Forest grow() {
+  std::unique_ptr<GrownTrees> grow(bool packs) {
     while (now_.big + now_.small > 0) split_level();
     if (options_.max_leaf_nodes > 0) keep_best();
-    return finish();
+    return finish(packs);
   }
 
  private:
@@ -332,97 +331,56 @@ class Batch {
     runtime_.to_device(nodes_.data(), nodes.data(), nodes.size() * sizeof(DeviceNode));
   }
 
-  // The trees depth first, as finish_tree() lays them out.
-  Forest finish() {
-    level_end_.push_back(now_.nodes);
-    finish_tiny();
-    const auto by_level = [&](const auto& launch, std::size_t level) {
-      const std::int64_t begin = level > 0 ? level_end_[level - 1] : 0, end = level_end_[level];
-      launch(begin, end, blocks_for(end - begin, kThreads));
-    };
-    for (std::size_t level = level_end_.size(); level-- > 0;)
-      by_level(
-          [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
-            KEDGE_LAUNCH(runtime_, sum_sizes, blocks, kThreads, 0, nodes_.data(), begin, end);
-          },
-          level);
-    Array<std::int64_t> offset(runtime_, n_trees_ + 1);
-    KEDGE_LAUNCH(runtime_, place_roots, 1, 1, 0, nodes_.data(), n_trees_, offset.data());
+  template <class Launch>
+  void by_range(std::int64_t begin, std::int64_t end, const Launch& launch) const {
+    launch(begin, end, blocks_for(end - begin, kThreads));
+  }
+  // Each level from the first one down.
+  template <class Launch>
+  void by_level(const Launch& launch) const {
     for (std::size_t level = 0; level < level_end_.size(); ++level)
-      by_level(
-          [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
-            KEDGE_LAUNCH(runtime_, place_children, blocks, kThreads, 0, nodes_.data(), begin, end);
-          },
-          level);
-    Forest forest{.n_classes = in_.host.target.n_classes, .n_cols = in_.table.n_cols, .tree_offset = offset.to_host()};
-    put_forest(forest);
-    return forest;
+      by_range(level > 0 ? level_end_[level - 1] : 0, level_end_[level], launch);
   }
 
-  void put_forest(Forest& forest) {
-    const std::int64_t n = forest.tree_offset.back(), n_values = n * forest.n_classes,
-                       n_means = forest.n_classes > 0 ? 0 : n;
-    rows_ = {}, parted_ = {}, level_ = {}, next_level_ = {};
-    Array<std::uint8_t> columns(runtime_, 8 * (n_values + 3 * n + n_means) + 17 * n);
-    auto* const numbers = reinterpret_cast<double*>(raw(columns));
-    auto* const links = reinterpret_cast<std::int32_t*>(numbers + n_values + 3 * n + n_means);
-    const ForestColumns out{.feature = links,
-                            .left = links + n,
-                            .right = links + 2 * n,
-                            .n_rows = links + 3 * n,
-                            .bin = reinterpret_cast<std::uint8_t*>(links + 4 * n),
-                            .threshold = numbers + n_values,
-                            .value = numbers,
-                            .mean = numbers + n_values + 3 * n,
-                            .impurity = numbers + n_values + n,
-                            .weight = numbers + n_values + 2 * n};
-    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), tiny_.data(),
-                 totals_.data(), static_cast<std::int64_t>(now_.nodes), trees_.kind(), out);
-    // A task for each member: most of the host's time goes into new pages.
-    const auto make = [](auto& to, std::int64_t size) {
-      to.reserve(static_cast<std::size_t>(size));
-      advise_huge_pages(to.data(), size * static_cast<std::int64_t>(sizeof to[0]));
-      to.resize(static_cast<std::size_t>(size));
-    };
-    parallel_tasks(tree_threads(), 10, [&](std::int64_t task, int) {
-      switch (task) {
-        case 0:
-          return make(forest.value, n_values);
-        case 1:
-          return make(forest.threshold, n);
-        case 2:
-          return make(forest.impurity, n);
-        case 3:
-          return make(forest.weight, n);
-        case 4:
-          return make(forest.mean, n_means);
-        case 5:
-          return make(forest.feature, n);
-        case 6:
-          return make(forest.left, n);
-        case 7:
-          return make(forest.right, n);
-        case 8:
-          return make(forest.bin, n);
-        default:
-          return make(forest.n_rows, n);
-      }
+  // The trees depth first, as finish_tree() lays them out.
+  std::unique_ptr<GrownTrees> finish(bool packs) {
+    level_end_.push_back(now_.nodes);
+    finish_tiny();
+    for (std::size_t level = level_end_.size(); level-- > 0;)
+      by_range(level > 0 ? level_end_[level - 1] : 0, level_end_[level],
+               [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+                 KEDGE_LAUNCH(runtime_, sum_sizes, blocks, kThreads, 0, nodes_.data(), begin, end);
+               });
+    Array<std::int64_t> offset(runtime_, n_trees_ + 1);
+    KEDGE_LAUNCH(runtime_, place_roots, 1, 1, 0, nodes_.data(), n_trees_, offset.data());
+    by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+      KEDGE_LAUNCH(runtime_, place_children, blocks, kThreads, 0, nodes_.data(), begin, end);
     });
-    // Few bytes come at once, as each copy waits; many at their place.
-    const std::vector<std::uint8_t> staged =
-        columns.size() <= kStagedBytes ? columns.to_host() : std::vector<std::uint8_t>{};
-    const auto fetch = [&](auto& to, const auto* from) {
-      const std::size_t bytes = to.size() * sizeof to[0];
-      const auto* const at = reinterpret_cast<const std::uint8_t*>(from);
-      if (bytes == 0) return;
-      if (staged.empty()) runtime_.to_host(to.data(), at, bytes);
-      else std::memcpy(to.data(), staged.data() + (at - raw(columns)), bytes);
-    };
-    fetch(forest.value, out.value), fetch(forest.threshold, out.threshold), fetch(forest.impurity, out.impurity),
-        fetch(forest.weight, out.weight);
-    fetch(forest.mean, out.mean), fetch(forest.feature, out.feature), fetch(forest.left, out.left),
-        fetch(forest.right, out.right);
-    fetch(forest.bin, out.bin), fetch(forest.n_rows, out.n_rows);
+    rows_ = {}, parted_ = {}, level_ = {}, next_level_ = {};
+    auto grown = std::make_unique<GrownTrees>(
+        runtime_,
+        Forest{.n_classes = in_.host.target.n_classes, .n_cols = in_.table.n_cols, .tree_offset = offset.to_host()});
+    KEDGE_LAUNCH(runtime_, put_nodes<Kind>, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), tiny_.data(),
+                 totals_.data(), static_cast<std::int64_t>(now_.nodes), trees_.kind(), grown->columns());
+    if (packs) pack(*grown, raw(offset));
+    return grown;
+  }
+
+  // Packs the nodes for bytes, pairs of children in the order of their levels.
+  void pack(GrownTrees& grown, const std::int64_t* offset) {
+    NarrowTreeNode* const packed = grown.room_for_packed();
+    if (!packed) return;
+    Array<std::uint32_t> pairs(runtime_, n_trees_);
+    pairs.zero();
+    by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+      KEDGE_LAUNCH(runtime_, number_pairs, blocks, kThreads, 0, nodes_.data(), begin, end, pairs.data());
+    });
+    by_range(level_end_.back(), now_.nodes, [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
+      KEDGE_LAUNCH(runtime_, number_pairs, blocks, kThreads, 0, nodes_.data(), begin, end, pairs.data());
+    });
+    KEDGE_LAUNCH(runtime_, pack_nodes, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), tiny_.data(),
+                 static_cast<std::int64_t>(now_.nodes), n_trees_, in_.host.target.n_classes, offset,
+                 grown.columns().value, grown.links(), packed);
   }
 
   static constexpr int kThreads = 256;
@@ -508,13 +466,14 @@ std::vector<std::vector<std::uint32_t>> draw_trees(const ForestOptions& options,
   return drawn;
 }
 
-Forest grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first, std::int64_t count) {
+std::unique_ptr<GrownTrees> grow_batch(CudaRuntime& runtime, const DeviceForestInput& input, std::int64_t first,
+                                       std::int64_t count, bool packs) {
   if (shared_bytes(input.host) > runtime.max_shared_bytes())
     throw schema::Error(schema::ErrorCode::kInvalidValue, "a forest for " + std::to_string(input.host.target.n_classes) +
                         " classes on a GPU, at most " + std::to_string((runtime.max_shared_bytes() - kStaticShared) / (4 * kBins) - 1) +
                         " are possible");
   return with_kind(input.host, [&]<class Trees>(std::type_identity<Trees>) {
-    return Batch<Trees>(runtime, input, first, count).grow();
+    return Batch<Trees>(runtime, input, first, count).grow(packs);
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/cuda/trees/grown_trees.h"
 #include "engine/backend/cuda/trees/trees_counters.cuh"
 
 namespace kedge::engine {
@@ -180,13 +181,6 @@ __device__ inline std::int32_t place_of(const DeviceNode* nodes, const LevelNode
   return nodes[root.node].place + node.place / 32 + 2 * __popc(static_cast<std::uint32_t>(root.weight) & below);
 }
 
-// The members of Forest on the device.
-struct ForestColumns {
-  std::int32_t *feature, *left, *right, *n_rows;
-  std::uint8_t* bin;
-  double *threshold, *value, *mean, *impurity, *weight;
-};
-
 // Writes each node to its place: about 60 bytes of it, and 8 for each class.
 template <class Kind>
 __global__ void put_nodes(const DeviceNode* nodes, const LevelNode* tiny, const std::int64_t* totals, std::int64_t n,
@@ -210,6 +204,40 @@ __global__ void put_nodes(const DeviceNode* nodes, const LevelNode* tiny, const 
       out.value[std::int64_t{place} * kind.n_classes + c] = node.weight > 0 ? weight / node.weight : 0.0;
     }
   }
+}
+
+// Of a level: gives the inner nodes of each tree the numbers of their pairs of children, which replace their keys.
+static __global__ void number_pairs(DeviceNode* nodes, std::int64_t begin, std::int64_t end, std::uint32_t* of_tree) {
+  const std::int64_t i = begin + own_item();
+  if (i >= end) return;
+  DeviceNode& node = nodes[i];
+  if (node.left >= 0 && node.place >= 0) node.key = atomicAdd(&of_tree[node.tree], 1u);
+}
+
+// Packs the nodes of trees by their bins, as Packer of packed_trees.cu does: a thread packs the children of a node, and
+// the root, which is first. The row of a leaf's values is its place in the forest. value: n x n_classes.
+static __global__ void pack_nodes(const DeviceNode* nodes, const LevelNode* tiny, std::int64_t n, std::int32_t n_trees,
+                                  std::int32_t n_classes, const std::int64_t* offset, const double* value,
+                                  NodeLinks links, NarrowTreeNode* packed) {
+  const std::int64_t i = own_item();
+  if (i >= n || nodes[i].place < 0) return;
+  const auto pack = [&](const DeviceNode& node, std::uint32_t at) {
+    NarrowTreeNode& to = packed[offset[node.tree] + at];
+    if (node.left >= 0) {
+      to = NarrowTreeNode::make(static_cast<float>(node.bin), 1 + 2 * static_cast<std::uint32_t>(node.key),
+                                static_cast<std::uint32_t>(node.feature), links);
+      return;
+    }
+    const std::int32_t place = place_of(nodes, tiny, node);
+    std::int32_t only = 0;
+    while (only < n_classes && value[std::int64_t{place} * n_classes + only] != 1.0) ++only;
+    to = NarrowTreeNode::make_leaf(static_cast<std::uint32_t>(only < n_classes ? only : n_classes + place), links);
+  };
+  const DeviceNode& node = nodes[i];
+  if (i < n_trees) pack(node, 0);
+  if (node.left < 0) return;
+  const auto first = 1 + 2 * static_cast<std::uint32_t>(node.key);
+  pack(nodes[node.left], first), pack(nodes[node.left + 1], first + 1);
 }
 
 }   // namespace kedge::engine
