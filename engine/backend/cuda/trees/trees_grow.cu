@@ -366,18 +366,14 @@ class Batch {
     return grown;
   }
 
-  // Packs the nodes for bytes, pairs of children in the order of their levels.
+  // Packs the nodes for bytes, pairs of children about in the order of their levels, as blocks begin in order.
   void pack(GrownTrees& grown, const std::int64_t* offset) {
     NarrowTreeNode* const packed = grown.room_for_packed();
     if (!packed) return;
     Array<std::uint32_t> pairs(runtime_, n_trees_);
     pairs.zero();
-    by_level([&](std::int64_t begin, std::int64_t end, unsigned blocks) {
-      KEDGE_LAUNCH(runtime_, number_pairs, blocks, kThreads, 0, nodes_.data(), begin, end, pairs.data());
-    });
-    by_range(level_end_.back(), now_.nodes, [&](std::int64_t begin, std::int64_t end, unsigned blocks) {
-      KEDGE_LAUNCH(runtime_, number_pairs, blocks, kThreads, 0, nodes_.data(), begin, end, pairs.data());
-    });
+    KEDGE_LAUNCH(runtime_, number_pairs, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(),
+                 static_cast<std::int64_t>(now_.nodes), pairs.data());
     KEDGE_LAUNCH(runtime_, pack_nodes, blocks_for(now_.nodes, kThreads), kThreads, 0, nodes_.data(), tiny_.data(),
                  static_cast<std::int64_t>(now_.nodes), n_trees_, in_.host.target.n_classes, offset,
                  grown.columns().value, grown.links(), packed);

@@ -206,10 +206,10 @@ __global__ void put_nodes(const DeviceNode* nodes, const LevelNode* tiny, const 
   }
 }
 
-// Of a level: gives the inner nodes of each tree the numbers of their pairs of children, which replace their keys.
-static __global__ void number_pairs(DeviceNode* nodes, std::int64_t begin, std::int64_t end, std::uint32_t* of_tree) {
-  const std::int64_t i = begin + own_item();
-  if (i >= end) return;
+// Gives the inner nodes of each tree the numbers of their pairs of children, which replace their keys.
+static __global__ void number_pairs(DeviceNode* nodes, std::int64_t n, std::uint32_t* of_tree) {
+  const std::int64_t i = own_item();
+  if (i >= n) return;
   DeviceNode& node = nodes[i];
   if (node.left >= 0 && node.place >= 0) node.key = atomicAdd(&of_tree[node.tree], 1u);
 }
