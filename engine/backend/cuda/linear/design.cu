@@ -2,8 +2,10 @@
 // in chunks, and multiplied or factorised by cuBLAS and cuSOLVER: gathering reads X once and writes it once in double,
 // the products are n p^2 multiply-adds in double.
 #include <algorithm>
+#include <type_traits>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/double_units.h"
 #include "engine/backend/cuda/linear/long_products.cuh"
 #include "engine/backend/cuda/linear/tall_gram.cuh"
 #include "engine/backend/cuda/linear/tall_slopes.cuh"
@@ -82,6 +84,14 @@ __global__ void sum_squares(const double* rows, std::int64_t n, std::int64_t p, 
   for (std::int64_t i = tile * kRowTile; i < n && i < (tile + 1) * kRowTile; ++i)
     sum += rows[i * p + j] * rows[i * p + j];
   sums[tile * p + j] = sum;
+}
+
+// misses: whether sums of squares of n rows, one in every `step` values, are too large or too small for pairs of
+// floats. Where each is at least 2^-100 n, what was lost below 2^-149 is less than 2^-47 of it.
+__global__ void find_misses(const double* squares, std::int64_t count, std::int64_t step, double n, int* misses) {
+  constexpr double kLeast = 0x1p-100, kMost = 0x1p100;
+  const std::int64_t j = own_item();
+  if (j < count && !(squares[j * step] >= kLeast * n && squares[j * step] <= kMost * n)) *misses = 1;
 }
 
 std::int64_t chunk_rows(std::int64_t n, std::int64_t p) {
@@ -186,29 +196,64 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
   }
 
  private:
+  // Whether what pairs of floats made can stay, by the sums of squares. The host waits, as it does for the results.
+  bool are_in_range(const double* squares, std::int64_t count, std::int64_t step, std::int64_t n) {
+    Array<int> misses(runtime_, 1);
+    misses.zero();
+    KEDGE_LAUNCH(runtime_, find_misses, blocks_for(count, 128), 128, 0, squares, count, step, static_cast<double>(n),
+                 misses.data());
+    return misses.to_host()[0] == 0;
+  }
+
   void slopes_in_one_pass(const Design<T>& design, const double* signs, VectorView<double> slopes) {
     const std::int64_t n = design.n_rows(), d = design.X.cols;
+    if constexpr (std::is_same_v<T, float>) {
+      if (has_few_double_units(runtime_)) {
+        Array<double> sums(runtime_, slope_entries<FloatPair>(static_cast<int>(d)));
+        slopes_by<FloatPair>(design, signs, raw(sums));
+        runtime_.copy(raw(slopes), raw(sums), static_cast<std::size_t>(d) * sizeof(double));
+        if (are_in_range(raw(sums) + d + 1, d + 1, 1, n)) return;
+      }
+    }
+    slopes_by<double>(design, signs, raw(slopes));
+  }
+
+  template <class V>
+  void slopes_by(const Design<T>& design, const double* signs, double* sums) {
+    const std::int64_t n = design.n_rows(), d = design.X.cols, entries = slope_entries<V>(static_cast<int>(d));
     const int stride = static_cast<int>(d + 1) | 1;   // odd: threads read rows one below the other
     const TileCut cut = cut_tile(design, kSlopeLoads, 1, stride);
     const std::int64_t block_rows = rows_of_block(n, cut, kMostSlopeBlocks), blocks = tiles_of(n, block_rows);
     const std::int64_t tile = std::max<std::int64_t>(std::int64_t{cut.rows} * stride, kRowTileThreads);
-    Array<double> parts(runtime_, blocks * d);
-    KEDGE_LAUNCH(runtime_, tall_slopes<T>, static_cast<unsigned>(blocks), kRowTileThreads,
-                 static_cast<std::size_t>(tile + cut.rows + d + 1) * sizeof(double), rows_of(design), cut, signs, n,
+    Array<double> parts(runtime_, blocks * entries);
+    KEDGE_LAUNCH(runtime_, (tall_slopes<T, V>), static_cast<unsigned>(blocks), kRowTileThreads,
+                 static_cast<std::size_t>(tile + cut.rows + d + 1) * sizeof(V), rows_of(design), cut, signs, n,
                  block_rows, parts.data());
-    sum_tables(runtime_, raw(parts), blocks, d, raw(slopes));
+    sum_tables(runtime_, raw(parts), blocks, entries, sums);
   }
 
+  // Floats are multiplied as pairs where doubles are slow, and once more in double if that left float's range.
   void gram_in_one_pass(const Design<T>& design, MatrixView<double> G) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (has_few_double_units(runtime_)) {
+        gram_by<FloatPair>(design, G);
+        if (are_in_range(raw(G), G.rows, G.rows + 1, design.n_rows())) return;
+      }
+    }
+    gram_by<double>(design, G);
+  }
+
+  template <class V>
+  void gram_by(const Design<T>& design, MatrixView<double> G) {
     const std::int64_t n = design.n_rows(), p = design.n_cols();
     const GramCut gram(p);
     const TileCut cut = cut_tile(design, kGramLoads, gram.groups, gram.stride());
     const std::int64_t most = std::clamp(kPartEntries / gram.entries(), kFewBlocks, kMostBlocks),
                        block_rows = rows_of_block(n, cut, most), blocks = tiles_of(n, block_rows);
     Array<double> parts(runtime_, blocks * gram.entries()), sums(runtime_, gram.entries());
-    const std::size_t folding = std::size_t{kSide} * kRowTileThreads * sizeof(double);
-    KEDGE_LAUNCH(runtime_, tall_gram<T>, static_cast<unsigned>(blocks), kRowTileThreads, std::max(cut.bytes(), folding),
-                 rows_of(design), cut, gram, n, block_rows, parts.data());
+    const std::size_t folding = std::size_t{kSide} * kRowTileThreads * sizeof(V);
+    KEDGE_LAUNCH(runtime_, (tall_gram<T, V>), static_cast<unsigned>(blocks), kRowTileThreads,
+                 std::max(cut.bytes(), folding), rows_of(design), cut, gram, n, block_rows, parts.data());
     sum_tables(runtime_, raw(parts), blocks, gram.entries(), raw(sums));
     KEDGE_LAUNCH(runtime_, spread_gram, row_blocks(p, p), row_block(p), 0, sums.data(), gram, p, raw(G));
   }

@@ -1,7 +1,9 @@
 // Logistic loss and its derivatives on the GPU: one thread a row.
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/double_units.h"
 #include "engine/backend/cuda/linear/logistic_pass.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
@@ -70,14 +72,23 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
     return Z.stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(raw(Z)) % sizeof(TwoMargins<T>) == 0;
   }
 
+  // G is rounded to T, so pairs of floats have range enough: what they lose below 2^-149 it cannot hold.
   template <int kMost>
   double in_one_pass(const LogisticRows<T>& rows, MatrixView<T> G) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (has_few_double_units(runtime_)) return one_pass<kMost, FloatPair>(rows, G);
+    }
+    return one_pass<kMost, double>(rows, G);
+  }
+
+  template <int kMost, class V>
+  double one_pass(const LogisticRows<T>& rows, MatrixView<T> G) {
     const std::int64_t n = rows.X.rows, d = rows.X.cols,
                        block_rows = tiles_of(tiles_of(n, kPassBlocks), kPassThreads) * kPassThreads,
                        blocks = tiles_of(n, block_rows);
     Array<double> parts(runtime_, blocks * (d + 1)), sums(runtime_, d + 1);
-    KEDGE_LAUNCH(runtime_, (logistic_pass<kMost, T>), static_cast<unsigned>(blocks), kPassThreads, 0, rows, block_rows,
-                 parts.data());
+    KEDGE_LAUNCH(runtime_, (logistic_pass<kMost, T, V>), static_cast<unsigned>(blocks), kPassThreads, 0, rows,
+                 block_rows, parts.data());
     sum_tables(runtime_, raw(parts), blocks, d + 1, raw(sums));
     KEDGE_LAUNCH(runtime_, put_gradient<T>, blocks_for(d, 128), 128, 0, sums.data(), d, raw(G));
     double loss = 0;

@@ -1,7 +1,9 @@
 // Loss and gradient of two classes in one pass over X with few columns: one thread a row, which it reads once. The
-// limit is reading X, n d values, and 2 n margins each way; per row one exponential and one logarithm in double.
+// limit is reading X, n d values, and 2 n margins each way; per row one exponential and one logarithm in double, and
+// the gradient as V, double or FloatPair.
 #pragma once
 
+#include "engine/backend/cuda/float_pair.cuh"
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
@@ -10,6 +12,7 @@
 namespace kedge::engine {
 
 inline constexpr int kPassThreads = 128;
+inline constexpr int kSettledPassRows = 16;         // between two calls of settle()
 inline constexpr std::int64_t kPassBlocks = 2048;   // at most; each has its own sums
 
 template <class T>
@@ -55,7 +58,7 @@ struct LogisticRows {
 };
 
 // parts[block, j]: the block's sum of derivative * X[:, j], then of the losses. A block takes block_rows rows.
-template <int kMost, class T>
+template <int kMost, class T, class V>
 __global__ void __launch_bounds__(kPassThreads, kMost * sizeof(T) > 64 ? 3 : 4)
     logistic_pass(LogisticRows<T> rows, std::int64_t block_rows, double* parts) {
   constexpr int kWarps = kPassThreads / kLanes;
@@ -64,11 +67,13 @@ __global__ void __launch_bounds__(kPassThreads, kMost * sizeof(T) > 64 ? 3 : 4)
   const int thread = static_cast<int>(threadIdx.x), d = static_cast<int>(rows.X.cols);
   if (thread < kMost) coefficients[thread] = thread < d ? rows.coefficients[thread] : T{0};
   __syncthreads();
-  double gradient[kMost], loss = 0;
+  V gradient[kMost];
+  double loss = 0;
   KEDGE_UNROLL
-  for (int j = 0; j < kMost; ++j) gradient[j] = 0;
+  for (int j = 0; j < kMost; ++j) gradient[j] = V{};
   const std::int64_t begin = blockIdx.x * block_rows,
                      end = begin + block_rows < rows.X.rows ? begin + block_rows : rows.X.rows;
+  int settled = 0;   // rows since
   for (std::int64_t i = begin + thread; i < end; i += kPassThreads) {
     const T* const from = raw(rows.X) + i * rows.X.stride;
     T x[kMost];
@@ -86,14 +91,17 @@ __global__ void __launch_bounds__(kPassThreads, kMost * sizeof(T) > 64 ? 3 : 4)
     if (rows.intercepts) z.first += rows.intercepts[0], z.second += rows.intercepts[1];
     loss += two_class_row(z, rows.y[i] == 1, rows.weights ? rows.weights[i] : 1.0);
     rows.put(i, z);
-    const double derivative = static_cast<double>(z.second);
     KEDGE_UNROLL
-    for (int j = 0; j < kMost; ++j) gradient[j] = fma(derivative, static_cast<double>(x[j]), gradient[j]);
+    for (int j = 0; j < kMost; ++j) add_product(gradient[j], z.second, x[j]);
+    if (++settled < kSettledPassRows) continue;
+    settled = 0;
+    KEDGE_UNROLL
+    for (int j = 0; j < kMost; ++j) settle(gradient[j]);
   }
   const int lane = thread % kLanes, warp = thread / kLanes;
   KEDGE_UNROLL
   for (int j = 0; j < kMost; ++j) {
-    const double sum = fold_lanes(gradient[j]);
+    const double sum = fold_lanes(value_of(gradient[j]));
     if (lane == 0) sums[warp][j] = sum;
   }
   loss = fold_lanes(loss);

@@ -1,10 +1,12 @@
 // Rows of a design by tiles: a block reads 16 bytes at a time, one tile ahead of what it computes, and lays the tile in
-// shared memory in double, shifted, scaled and weighted.
+// shared memory, shifted, scaled and weighted, as the numbers V that it computes with: double or FloatPair.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "engine/backend/cuda/float_pair.cuh"
 #include "engine/backend/cuda/launch.cuh"
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/functors.h"
@@ -14,7 +16,8 @@
 namespace kedge::engine {
 
 inline constexpr int kRowTileThreads = 256;
-inline constexpr int kMostTileDoubles = 5120;       // 40 KiB of shared memory
+inline constexpr int kMostTileNumbers = 5120;   // 40 KiB of shared memory
+static_assert(sizeof(FloatPair) == sizeof(double));
 inline constexpr std::int64_t kTallColumns = 132;   // of a Gram matrix that is made in one pass
 
 template <class T>
@@ -56,7 +59,7 @@ struct TileCut {
   int slots;        // of a row
   int round;        // rows that the block reads at once
   int rows;         // of a tile
-  int stride;       // doubles from row to row in shared memory
+  int stride;       // numbers from row to row in shared memory
   bool in_pieces;   // four columns of X lie in pieces of 16 bytes
   std::size_t bytes() const {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(stride) * sizeof(double);
@@ -69,24 +72,36 @@ TileCut cut_tile(const Design<T>& d, int loads, int step, int stride) {
   TileCut cut{
       .slots = static_cast<int>((d.X.cols + 3) / 4 + d.Y.cols), .stride = stride, .in_pieces = lies_in_pieces(d.X)};
   cut.round = kRowTileThreads / cut.slots;
-  cut.rows = std::min(loads * cut.round, kMostTileDoubles / stride);
+  cut.rows = std::min(loads * cut.round, kMostTileNumbers / stride);
   if (cut.rows > step) cut.rows = cut.rows / step * step;
   return cut;
 }
 
-template <class T, int kLoads>
+// The maps of four columns are numbers of a thread's own where they are doubles, and lie in shared memory, there after
+// the first barrier, where they are pairs, which have five floats each.
+template <class V>
+inline constexpr bool kOwnMaps = std::is_same_v<V, double>;
+template <class V>
+inline constexpr int kSharedMaps = kOwnMaps<V> ? 1 : static_cast<int>(kTallColumns);
+
+template <class T, class V, int kLoads>
 class TileReader {
  public:
-  __device__ TileReader(const Rows<T>& rows, const TileCut& cut) : rows_(rows), cut_(cut) {
+  __device__ TileReader(const Rows<T>& rows, const TileCut& cut, AffineMap<V>* maps)
+      : rows_(rows), cut_(cut), maps_(maps) {
     const int slot = static_cast<int>(threadIdx.x) % cut.slots, pieces = static_cast<int>((rows.cols + 3) / 4);
     first_row_ = static_cast<int>(threadIdx.x) / cut.slots;
     is_target_ = slot >= pieces;
     column_ = is_target_ ? static_cast<int>(rows.cols) + slot - pieces : 4 * slot;
     width_ = is_target_ ? 1 : column_ + 4 <= rows.cols ? 4 : static_cast<int>(rows.cols) - column_;
-    for (int e = 0; e < 4; ++e) {
-      const bool is_mapped = !is_target_ && e < width_;
-      shift_[e] = is_mapped && rows.shift ? rows.shift[column_ + e] : 0.0;
-      scale_[e] = is_mapped && rows.scale ? rows.scale[column_ + e] : 1.0;
+    const auto map_of = [&](std::int64_t j) {
+      return AffineMap<V>::of(rows.shift ? rows.shift[j] : 0.0, rows.scale ? rows.scale[j] : 1.0);
+    };
+    if constexpr (kOwnMaps<V>) {
+      for (int e = 0; e < 4; ++e)
+        own_maps_[e] = !is_target_ && e < width_ ? map_of(column_ + e) : AffineMap<V>::of(0, 1);
+    } else {
+      for (int j = static_cast<int>(threadIdx.x); j < rows.cols; j += kRowTileThreads) maps[j] = map_of(j);
     }
   }
 
@@ -95,32 +110,38 @@ class TileReader {
     for (int k = 0; k < kLoads; ++k) {
       const std::int64_t i = first + row_of(k);
       for (int e = 0; e < 4; ++e) x_[k][e] = T{0};
-      y_[k] = 0, weight_[k] = 0;
-      if (!has(k) || i >= end) continue;
-      weight_[k] = rows_.weight(i);
+      is_row_[k] = has(k) && i < end;
+      if (!is_row_[k]) continue;
+      if (rows_.weights) weight_[k] = rows_.weights[i];
       if (is_target_) y_[k] = rows_.Y[i * rows_.y_stride + column_ - rows_.cols];
       else fetch_piece(rows_.row(i) + column_, x_[k]);
     }
   }
 
-  __device__ void put(double* tile) const {
+  __device__ void put(V* tile) const {
+    KEDGE_UNROLL
     for (int k = 0; k < kLoads; ++k) {
       if (!has(k)) continue;
-      double* const out = tile + row_of(k) * cut_.stride + column_;
-      const double weight = weight_[k];
+      V* const out = tile + row_of(k) * cut_.stride + column_;
+      const bool counts = is_row_[k] && !(rows_.weights && weight_[k] == 0);
+      const V weight = counts && rows_.weights ? number<V>(weight_[k]) : V{};
+      const auto weighted = [&](V value) { return !counts ? V{} : rows_.weights ? product(weight, value) : value; };
       if (is_target_) {
-        out[0] = weight * y_[k];
+        out[0] = weighted(number<V>(y_[k]));
         continue;
       }
-      for (int e = 0; e < 4; ++e) {
-        const double value = (static_cast<double>(x_[k][e]) - shift_[e]) * scale_[e];
-        if (e < width_) out[e] = weight == 0 ? 0.0 : weight * value;
-      }
+      KEDGE_UNROLL
+      for (int e = 0; e < 4; ++e)
+        if (e < width_) out[e] = weighted(mapped(e, x_[k][e]));
     }
   }
 
  private:
   __device__ int row_of(int k) const { return first_row_ + k * cut_.round; }
+  __device__ V mapped(int e, T x) const {
+    if constexpr (kOwnMaps<V>) return own_maps_[e](x);
+    else return maps_[column_ + e](x);
+  }
   __device__ bool has(int k) const { return first_row_ < cut_.round && row_of(k) < cut_.rows; }
   __device__ void fetch_piece(const T* from, T (&to)[4]) const {
     if (cut_.in_pieces && width_ == 4) {
@@ -134,9 +155,11 @@ class TileReader {
 
   Rows<T> rows_;
   TileCut cut_;
+  const AffineMap<V>* maps_;
+  AffineMap<V> own_maps_[kOwnMaps<V> ? 4 : 1];
   int first_row_, column_, width_;
-  bool is_target_;
-  double shift_[4], scale_[4], y_[kLoads], weight_[kLoads];
+  bool is_target_, is_row_[kLoads];
+  double y_[kLoads], weight_[kLoads];   // of rows that are there; weights where rows have them
   T x_[kLoads][4];
 };
 

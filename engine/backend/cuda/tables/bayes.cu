@@ -1,5 +1,9 @@
 // Gaussian naive Bayes on the GPU. Moments read X twice; likelihoods do n x classes x columns terms in double.
+#include <type_traits>
+
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/double_units.h"
+#include "engine/backend/cuda/float_pair.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
 
@@ -8,30 +12,81 @@ namespace {
 
 constexpr int kColumnThreads = 64;
 
-// A thread sums one column over one tile of rows, by class, in its own column of `table` (classes x step): in shared memory
-// where the classes fit, else in the tile's sums themselves. squares: deviations squared, from each class's mean.
+// What a thread adds: column j of the rows of one tile, by class. Deviations are from the first row, or, squared, from
+// each class's mean.
 template <class T>
-__global__ void tile_classes(MatrixView<const T> X, VectorView<const std::int32_t> rows, const std::int32_t* y, const double* weights,
-                             MatrixView<const double> mean, std::int64_t classes, std::int64_t tile_rows, bool in_shared, double* sums) {
-  KEDGE_DYNAMIC_SHARED(double, shared);
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, d = X.cols;
-  if (j >= d) return;
-  double* const own = sums + tile * classes * d + j;
-  double* const table = in_shared ? shared + threadIdx.x : own;
-  const std::int64_t step = in_shared ? kColumnThreads : d;
-  for (std::int64_t c = 0; c < classes; ++c) table[c * step] = 0;
-  const std::int64_t n = rows.size ? rows.size : X.rows;
-  const auto at = [&](std::int64_t i) {
-    return static_cast<double>(raw(X)[(rows.size ? std::int64_t{raw(rows)[i]} : i) * X.stride + j]);
-  };
-  const double first = at(0);
-  for (std::int64_t i = tile * tile_rows; i < n && i < (tile + 1) * tile_rows; ++i) {
-    const double weight = weights ? weights[i] : 1.0;
-    const double origin = raw(mean) ? raw(mean)[y[i] * mean.stride + j] : first;
-    const double deviation = at(i) - origin;
-    table[y[i] * step] += raw(mean) ? weight * deviation * deviation : weight * deviation;
+struct ClassColumn {
+  MatrixView<const T> X;
+  VectorView<const std::int32_t> rows;
+  const std::int32_t* y;
+  const double* weights;   // null: 1 each
+  MatrixView<const double> mean;
+  std::int64_t classes, tile_rows;
+
+  KEDGE_HD std::int64_t n() const { return rows.size ? rows.size : X.rows; }
+  __device__ T at(std::int64_t i, std::int64_t j) const {
+    return raw(X)[(rows.size ? std::int64_t{raw(rows)[i]} : i) * X.stride + j];
   }
-  for (std::int64_t c = 0; in_shared && c < classes; ++c) own[c * d] = table[c * step];
+  // table[c * step] = the sum of class c.
+  __device__ void add_in_double(std::int64_t j, std::int64_t tile, double* table, std::int64_t step) const {
+    for (std::int64_t c = 0; c < classes; ++c) table[c * step] = 0;
+    const double first = static_cast<double>(at(0, j));
+    for (std::int64_t i = tile * tile_rows; i < n() && i < (tile + 1) * tile_rows; ++i) {
+      const double weight = weights ? weights[i] : 1.0;
+      const double origin = raw(mean) ? raw(mean)[y[i] * mean.stride + j] : first;
+      const double deviation = static_cast<double>(at(i, j)) - origin;
+      table[y[i] * step] += raw(mean) ? weight * deviation * deviation : weight * deviation;
+    }
+  }
+};
+
+// A thread has its own column of `table` (classes x step): in shared memory where the classes fit, else in the tile's
+// sums themselves.
+template <class T>
+__global__ void tile_classes(ClassColumn<T> from, bool in_shared, double* sums) {
+  KEDGE_DYNAMIC_SHARED(double, shared);
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, d = from.X.cols;
+  if (j >= d) return;
+  double* const own = sums + tile * from.classes * d + j;
+  if (!in_shared) return from.add_in_double(j, tile, own, d);
+  double* const table = shared + threadIdx.x;
+  from.add_in_double(j, tile, table, kColumnThreads);
+  for (std::int64_t c = 0; c < from.classes; ++c) own[c * d] = table[c * kColumnThreads];
+}
+
+// The same of rows without weights in pairs of floats, within 20 m 2^-48 of the sums of the sizes of m rows; where a
+// deviation is too large or too small for them, the thread adds its rows in double. Shared memory: a sum for each class
+// and thread, then a map.
+__global__ void tile_classes_in_pairs(ClassColumn<float> from, double* sums) {
+  constexpr float kLeast = 0x1p-50F, kMost = 0x1p50F;   // squares of less would lose what lies below 2^-149
+  KEDGE_DYNAMIC_SHARED(FloatPair, shared);
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, d = from.X.cols;
+  if (j >= d) return;
+  FloatPair* const table = shared + threadIdx.x;
+  auto* const maps = reinterpret_cast<AffineMap<FloatPair>*>(shared + from.classes * kColumnThreads) + threadIdx.x;
+  const bool squared = raw(from.mean) != nullptr;
+  const auto first = static_cast<double>(from.at(0, j));
+  for (std::int64_t c = 0; c < from.classes; ++c) {
+    table[c * kColumnThreads] = {};
+    maps[c * kColumnThreads] = AffineMap<FloatPair>::of(squared ? raw(from.mean)[c * from.mean.stride + j] : first, 1);
+  }
+  const std::int64_t begin = tile * from.tile_rows, stop = begin + from.tile_rows,
+                     end = stop < from.n() ? stop : from.n();
+  bool fits = true;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t place = from.y[i] * kColumnThreads;
+    const FloatPair deviation = maps[place](from.at(i, j));
+    const float size = fabsf(deviation.high);
+    fits = fits && (size == 0 || (size > kLeast && size < kMost));
+    FloatPair sum = table[place];
+    if (squared) add_product(sum, deviation, deviation);
+    else add(sum, deviation);
+    settle(sum);
+    table[place] = sum;
+  }
+  double* const own = sums + tile * from.classes * d + j;
+  for (std::int64_t c = 0; c < from.classes; ++c) own[c * d] = value_of(table[c * kColumnThreads]);
+  if (!fits) from.add_in_double(j, tile, own, d);
 }
 
 __global__ void tile_counts(const std::int32_t* y, const double* weights, std::int64_t n, std::int64_t classes, std::int64_t tile_rows,
@@ -97,20 +152,17 @@ class CudaBayes final : public BayesOps<T>, private CudaBody {
     const std::int64_t n = rows.empty() ? X.rows : rows.size, classes = mean.rows, d = X.cols;
     const std::int64_t tile = class_tile_rows(n, classes * d), tiles = tiles_of(n, tile);
     const double* const w = weights.empty() ? nullptr : raw(weights);
-    const std::size_t shared = static_cast<std::size_t>(classes) * kColumnThreads * sizeof(double);
-    const bool in_shared = shared <= kPlainSharedBytes;
-    const dim3 grid = tall_grid(gpu, static_cast<unsigned>(tiles), blocks_for(d, kColumnThreads)),
-               block(kColumnThreads);
     Array<double> partial(gpu, tiles * classes * d), sums(gpu, classes * d), counts(gpu, tiles * classes);
     KEDGE_LAUNCH(gpu, tile_counts, blocks_for(tiles, 32), 32, 0, raw(y), w, n, classes, tile, tiles, counts.data());
     sum_tables(gpu, raw(counts), tiles, classes, raw(count));
-    KEDGE_LAUNCH(gpu, tile_classes<T>, grid, block, in_shared ? shared : 0, X, rows, raw(y), w,
-                 MatrixView<const double>{}, classes, tile, in_shared, partial.data());
+    ClassColumn<T> from{
+        .X = X, .rows = rows, .y = raw(y), .weights = w, .mean = {}, .classes = classes, .tile_rows = tile};
+    sum_tiles(from, raw(partial));
     sum_tables(gpu, raw(partial), tiles, classes * d, raw(sums));
     KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), raw(count),
                  n ? raw(X) : nullptr, X.stride, rows, mean);
-    KEDGE_LAUNCH(gpu, tile_classes<T>, grid, block, in_shared ? shared : 0, X, rows, raw(y), w, mean, classes, tile,
-                 in_shared, partial.data());
+    from.mean = mean;
+    sum_tiles(from, raw(partial));
     sum_tables(gpu, raw(partial), tiles, classes * d, raw(sums));
     KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), raw(count),
                  static_cast<const T*>(nullptr), std::int64_t{0}, rows, variance);
@@ -125,6 +177,22 @@ class CudaBayes final : public BayesOps<T>, private CudaBody {
     KEDGE_LAUNCH(gpu, log_constants, blocks_for(classes, 32), 32, 0, variance, raw(log_prior), constants.data());
     KEDGE_LAUNCH(gpu, log_likelihoods<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, mean, precision.data(),
                  constants.data(), Z);
+  }
+
+ private:
+  // sums: tiles x classes x columns.
+  void sum_tiles(const ClassColumn<T>& from, double* sums) {
+    const dim3 grid = tall_grid(runtime_, static_cast<unsigned>(tiles_of(from.n(), from.tile_rows)),
+                                blocks_for(from.X.cols, kColumnThreads));
+    const auto places = static_cast<std::size_t>(from.classes) * kColumnThreads;
+    if constexpr (std::is_same_v<T, float>) {
+      const std::size_t bytes = places * (sizeof(FloatPair) + sizeof(AffineMap<FloatPair>));
+      if (!from.weights && bytes <= kPlainSharedBytes && has_few_double_units(runtime_))
+        return KEDGE_LAUNCH(runtime_, tile_classes_in_pairs, grid, kColumnThreads, bytes, from, sums);
+    }
+    const std::size_t bytes = places * sizeof(double);
+    const bool in_shared = bytes <= kPlainSharedBytes;
+    KEDGE_LAUNCH(runtime_, tile_classes<T>, grid, kColumnThreads, in_shared ? bytes : 0, from, in_shared, sums);
   }
 };
 

@@ -1,6 +1,9 @@
 // Maps of columns and rows on the GPU: one thread an element where elements are independent, neighbours along a row.
+#include <type_traits>
+
 #include "engine/backend/column_functors.h"
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/double_units.h"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/row_norm.cuh"
 #include "engine/backend/raw.h"
@@ -87,10 +90,15 @@ __global__ void divide_by_norm(RowNorm norm, MatrixView<T> X) {
   divide_values(norm, raw(X) + i * X.stride, X.cols);
 }
 
-template <class T>
+template <class T, bool kInPairs>
 __global__ void divide_short_rows(RowNorm norm, bool in_pieces, MatrixView<T> X) {
   const std::int64_t i = own_item();
-  if (i < X.rows) divide_short(norm, in_pieces, raw(X) + i * X.stride, static_cast<int>(X.cols));
+  if (i >= X.rows) return;
+  T* const row = raw(X) + i * X.stride;
+  if constexpr (kInPairs) {
+    if (divide_short_in_pairs(norm, in_pieces, row, static_cast<int>(X.cols))) return;
+  }
+  divide_short(norm, in_pieces, row, static_cast<int>(X.cols));
 }
 
 // Each thread multiplies its own column's chain of features, so that no column waits for its parent.
@@ -166,9 +174,15 @@ class CudaMaps final : public MapOps<T>, private CudaBody {
   }
 
   void normalize_rows(RowNorm norm, MatrixView<T> X) override {
-    if (X.cols <= kShortNorm)
-      KEDGE_LAUNCH(runtime_, divide_short_rows<T>, blocks_for(X.rows, 128), 128, 0, norm, lies_in_pieces(X), X);
-    else KEDGE_LAUNCH(runtime_, divide_by_norm<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, norm, X);
+    if (X.cols <= kShortNorm) {
+      if constexpr (std::is_same_v<T, float>) {
+        if (has_few_double_units(runtime_))
+          return KEDGE_LAUNCH(runtime_, (divide_short_rows<T, true>), blocks_for(X.rows, 128), 128, 0, norm,
+                              lies_in_pieces(X), X);
+      }
+      KEDGE_LAUNCH(runtime_, (divide_short_rows<T, false>), blocks_for(X.rows, 128), 128, 0, norm, lies_in_pieces(X),
+                   X);
+    } else KEDGE_LAUNCH(runtime_, divide_by_norm<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, norm, X);
   }
 
   void monomials(MatrixView<const T> X, VectorView<const std::int32_t> feature, VectorView<const std::int32_t> parent,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/backend/column_functors.h"
+#include "engine/backend/cuda/float_pair.cuh"
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 
@@ -64,6 +65,61 @@ __device__ void divide_short(RowNorm norm, bool in_pieces, T* row, int n) {
     for (int e = 0; e < 4; ++e)
       if (!(in_pieces && 4 * p + 4 <= n) && 4 * p + e < n) row[4 * p + e] = values[p].values[e];
   }
+}
+
+// Within 2^-44 of itself, of values whose squares have no rest below 2^-149 that counts.
+__device__ inline FloatPair norm_in_pairs(RowNorm norm, const float (&x)[kShortNorm]) {
+  FloatPair sum{};
+  for (int j = 0; j < kShortNorm; ++j) {
+    const float size = fabsf(x[j]);
+    if (norm == RowNorm::kL2) add_product(sum, {size, 0}, {size, 0});
+    else if (norm == RowNorm::kL1) sum = plus(sum, {size, 0});
+    else sum.high = size > sum.high ? size : sum.high;
+  }
+  settle(sum);
+  if (norm != RowNorm::kL2) return sum;
+  const float root = sqrtf(sum.high);
+  return {root, (fmaf(-root, root, sum.high) + sum.low) / (2 * root)};
+}
+
+// The same bits as divide_short() gives, in float alone. The quotients are known within 2^-43 of themselves, so
+// they say to which floats those in double are rounded, but for one in some ten thousand, which lies next to the middle
+// of two floats. Then, and where floats have no such range, the answer is false, and x as it was.
+__device__ inline bool divide_in_pairs(RowNorm norm, float (&x)[kShortNorm]) {
+  constexpr float kWider = 1 + 0x1p-14F, kLeastNorm = 0x1p-19F, kMostNorm = 0x1p60F, kLeast = 0x1p-100F;
+  const FloatPair size = norm_in_pairs(norm, x);
+  if (!(size.high > kLeastNorm && size.high < kMostNorm)) return false;
+  const float inverse = 1 / size.high;
+  float quotients[kShortNorm];
+  bool are_sure = true;
+  for (int j = 0; j < kShortNorm; ++j) {
+    const float first = x[j] * inverse, rest = (fmaf(-first, size.high, x[j]) - first * size.low) * inverse,
+                quotient = first + rest, low = (first - quotient) + rest;
+    const bool is_sure = fmaf(low, kWider, quotient) == quotient && fabsf(quotient) >= kLeast;
+    are_sure = are_sure && (is_sure || x[j] == 0);
+    quotients[j] = x[j] == 0 ? x[j] : quotient;
+  }
+  for (int j = 0; are_sure && j < kShortNorm; ++j) x[j] = quotients[j];
+  return are_sure;
+}
+
+// divide_short() of floats in pairs of floats; false where it left the row as it was.
+__device__ inline bool divide_short_in_pairs(RowNorm norm, bool in_pieces, float* row, int n) {
+  float values[kShortNorm];
+  for (int p = 0; p < kShortNorm; p += 4) {
+    FourValues<float> piece{};
+    if (in_pieces && p + 4 <= n) piece = four_at(row + p);
+    else
+      for (int e = 0; e < 4; ++e) piece.values[e] = p + e < n ? row[p + e] : 0;
+    for (int e = 0; e < 4; ++e) values[p + e] = piece.values[e];
+  }
+  if (!divide_in_pairs(norm, values)) return false;
+  for (int p = 0; p < kShortNorm; p += 4) {
+    if (in_pieces && p + 4 <= n) put_four(row + p, {values[p], values[p + 1], values[p + 2], values[p + 3]});
+    else
+      for (int e = p; e < p + 4 && e < n; ++e) row[e] = values[e];
+  }
+  return true;
 }
 
 }  // namespace kedge::engine

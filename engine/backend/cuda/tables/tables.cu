@@ -1,12 +1,15 @@
 // Tables on the GPU: find what is not finite, gather rows, moments and ranges of columns. All are bound by reading X once
 // (moments: twice); neighbouring threads read neighbouring columns.
 #include <limits>
+#include <type_traits>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/double_units.h"
 #include "engine/backend/cuda/neighbours/selection.cuh"
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/cuda/tables/tile_block.cuh"
+#include "engine/backend/cuda/tables/tile_moments.cuh"
 #include "engine/backend/raw.h"
 
 namespace kedge::engine {
@@ -42,33 +45,6 @@ __global__ void gather_rows(Selection<T> X, const double* shift, const double* s
   const bool is_mapped = shift || scale;
   map_row(X.row(i), out + i * out_stride, X.cols, in_pieces,
           [&](std::int64_t j, T x) { return is_mapped ? affine(x, shift, scale, j) : x; });
-}
-
-// One thread sums one column over one tile of rows. Pass 1: deviations from the first row.
-template <class T>
-__global__ void tile_deviations(Selection<T> X, const double* weights, double* sums) {
-  const std::int64_t j = tile_column(), tile = own_tile();
-  if (j >= X.cols || tile * kRowTile >= X.n) return;
-  const double origin = static_cast<double>(X.row(0)[j]);
-  double sum = 0;
-  for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i)
-    sum += (weights ? weights[i] : 1.0) * (static_cast<double>(X.row(i)[j]) - origin);
-  sums[tile * X.cols + j] = sum;
-}
-
-// Pass 2: deviations from the mean, and their squares.
-template <class T>
-__global__ void tile_squares(Selection<T> X, const double* weights, const double* mean, double* sums) {
-  const std::int64_t j = tile_column(), tile = own_tile();
-  if (j >= X.cols || tile * kRowTile >= X.n) return;
-  double sum = 0, squares = 0;
-  for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i) {
-    const double deviation = static_cast<double>(X.row(i)[j]) - mean[j], weighted = (weights ? weights[i] : 1.0) * deviation;
-    sum += weighted;
-    squares += weighted * deviation;
-  }
-  sums[tile * 2 * X.cols + j] = sum;
-  sums[tile * 2 * X.cols + X.cols + j] = squares;
 }
 
 template <class T>
@@ -168,19 +144,11 @@ class CudaTables final : public TableOps<T>, private CudaBody {
         KEDGE_LAUNCH(runtime_, fill<double>, blocks_for(x.cols, 128), 128, 0, raw(variance), x.cols, nan);
       return;
     }
-    const std::int64_t tiles = tiles_of(x.n, kRowTile);
     const double* const w = weights.empty() ? nullptr : raw(weights);
-    const dim3 grid = tile_grid(runtime_, tiles, x.cols), block = tile_block(x.cols);
-    Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
-    sum_values(runtime_, w, x.n, raw(total));
-    KEDGE_LAUNCH(runtime_, tile_deviations<T>, grid, block, 0, x, w, partial.data());
-    sum_tables(runtime_, raw(partial), tiles, x.cols, raw(sums));
-    KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), raw(mean));
-    if (variance.empty()) return;
-    KEDGE_LAUNCH(runtime_, tile_squares<T>, grid, block, 0, x, w, raw(mean), partial.data());
-    sum_tables(runtime_, raw(partial), tiles, 2 * x.cols, raw(sums));
-    KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(),
-                 raw(variance));
+    if constexpr (std::is_same_v<T, float>) {
+      if (!w && has_few_double_units(runtime_)) return put_moments<true>(x, w, mean, variance);
+    }
+    put_moments<false>(x, w, mean, variance);
   }
 
   void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
@@ -210,6 +178,23 @@ class CudaTables final : public TableOps<T>, private CudaBody {
   void clip(MatrixView<T> X, T low, T high) override {
     KEDGE_LAUNCH(runtime_, clip_rows<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, raw(X), X.rows, X.cols,
                  X.stride, low, high);
+  }
+
+ private:
+  template <bool kInPairs>
+  void put_moments(const Selection<T>& x, const double* weights, VectorView<double> mean, VectorView<double> variance) {
+    const std::int64_t tiles = tiles_of(x.n, kRowTile);
+    const dim3 grid = tile_grid(runtime_, tiles, x.cols), block = tile_block(x.cols);
+    Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
+    sum_values(runtime_, weights, x.n, raw(total));
+    KEDGE_LAUNCH(runtime_, (tile_deviations<T, kInPairs>), grid, block, 0, x, weights, partial.data());
+    sum_tables(runtime_, raw(partial), tiles, x.cols, raw(sums));
+    KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), raw(mean));
+    if (variance.empty()) return;
+    KEDGE_LAUNCH(runtime_, (tile_squares<T, kInPairs>), grid, block, 0, x, weights, raw(mean), partial.data());
+    sum_tables(runtime_, raw(partial), tiles, 2 * x.cols, raw(sums));
+    KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(),
+                 raw(variance));
   }
 };
 
