@@ -1,7 +1,7 @@
 // Runs estimators for differential.py and the benchmarks: a case per line of JSON in, Kedge's result per line out.
 //
 // In:  {"steps": [{"estimator": NAME, "params": {...}}, ...], "dtype": "float32" | "float64", "device": "cpu" |
-// "emulated" | ...,
+// "emulated" | "emulated T4" | ...,
 //       "X": FILE, "n_cols": d, "codes": FILE, "classes": [...], "values": FILE, "weights": FILE, "test": FILE,
 //       "outputs": [{"codes": FILE, "classes": [...], "values": FILE}, ...],
 //       "features": [{"name": ..., "categories": [...]}], "sparse": false, "want": ["attributes", "transform",
@@ -22,6 +22,7 @@
 #include <stdexcept>
 
 #include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/emulated/gpu_models.h"
 #include "engine/backend/loader.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
@@ -77,10 +78,19 @@ std::vector<double> numbers(const std::string& path) {
   return values;
 }
 
+// "emulated", or "emulated T4" for a GPU of gpu_models.h, beside what the loader knows.
+std::unique_ptr<Device> make_device(const std::string& name) {
+  constexpr std::string_view kEmulated = "emulated";
+  if (!name.starts_with(kEmulated)) return open_device(name);
+  const bool is_usual = name == kEmulated;
+  return make_cuda_device(
+      {.seed = 7, .model = is_usual ? nullptr : &emulated::gpu_model(name.substr(kEmulated.size() + 1))});
+}
+
 Device& device_named(const std::string& name) {
   static std::map<std::string, std::unique_ptr<Device>> devices;
   std::unique_ptr<Device>& device = devices[name];
-  if (!device) device = name == "emulated" ? make_cuda_device({.seed = 7}) : open_device(name);
+  if (!device) device = make_device(name);
   return *device;
 }
 
