@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/emulated/gpu_models.h"
 #include "engine/core/rng.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/neighbors/neighbor_estimators.h"
@@ -108,6 +109,16 @@ void bring_target(const engine::Context& ctx, const engine::Target& y) {
   if (!y.values.empty()) static_cast<void>(y.largest_value(ctx));
 }
 
+// The emulator's usual GPU, with an L4's units.
+const engine::emulated::GpuModel& few_doubles_model() {
+  static const engine::emulated::GpuModel model = [] {
+    engine::emulated::GpuModel usual = engine::emulated::usual_model();
+    usual.capability = engine::emulated::gpu_model("L4").capability;
+    return usual;
+  }();
+  return model;
+}
+
 engine::Target first_rows(const engine::Target& y, std::int64_t n) {
   engine::Target some = y;
   if (!some.codes.empty()) some.codes.resize(static_cast<std::size_t>(n));
@@ -202,8 +213,8 @@ std::vector<Job> jobs() {
   return list.take();
 }
 
-Trace run(const Job& job, double rows, Tracer& tracer) {
-  const auto device = engine::make_cuda_device({.seed = 7});
+Trace run(const Job& job, double rows, bool few_double_units, Tracer& tracer) {
+  const auto device = engine::make_cuda_device({.seed = 7, .model = few_double_units ? &few_doubles_model() : nullptr});
   const engine::Context ctx{.device = *device, .seed = 1};
   const auto n = static_cast<std::int64_t>(rows), d = static_cast<std::int64_t>(job.cols);
   std::vector<float> values;

@@ -50,8 +50,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 };
 
-// Runs the job with so many rows on the emulated GPU under this tracer. The table and the target lie there before, as
-// they do for every fit but the first. Errors: what the estimator throws.
-Trace run(const Job& job, double rows, Tracer& tracer);
+// Runs the job with so many rows on an emulated GPU, of few double units or of many, under this tracer. The table and
+// the target lie there before, as they do for every fit but the first. Errors: what the estimator throws.
+Trace run(const Job& job, double rows, bool few_double_units, Tracer& tracer);
 
 }   // namespace kedge::gpu_model

@@ -4,8 +4,8 @@
 //   kedge_gpu_model [--only TEXT]... [--markdown FILE] [--json FILE] [--kernels] [--check FILE] [--update FILE]
 //   kedge_gpu_model --job mnist_forest [--rows N] [--trees N] [--markdown FILE]
 //
-// --only: rows whose name contains a TEXT. --kernels: every kernel's counts. --check: ends with 1 if a row's ratio is
-// above that of FILE.
+// --only: rows whose name contains a TEXT. --kernels: every kernel's counts, on GPUs with many double units and with
+// few. --check: ends with 1 if a row's ratio on an H100 or an L4 is above that of FILE.
 // --update: lowers the ratios of FILE to what was found, and adds rows that it lacks. --job: a whole job instead of
 // rows, on an H100 and an L4, with the host's part (whole_job.h).
 #include <fmt/core.h>
@@ -17,6 +17,7 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
@@ -45,19 +46,28 @@ struct Options {
 
 struct Row {
   Job job;
-  Trace counted;   // extrapolated to the row's size
+  Trace many, few;   // on GPUs with many double units, and with few; extrapolated to the row's size
+  const Trace& counted(const Machine& machine) const { return machine.has_few_double_units() ? few : many; }
   std::vector<std::pair<double, std::string>> kernels(const Machine& machine) const {   // the slowest first
     std::vector<std::pair<double, std::string>> all;
-    for (const auto& [name, counts] : counted.kernels) all.emplace_back(seconds(machine, name, counts), name);
+    for (const auto& [name, counts] : counted(machine).kernels) all.emplace_back(seconds(machine, name, counts), name);
     std::ranges::sort(all, std::greater<>{});
     return all;
   }
   double device_seconds(const Machine& machine) const {
-    double sum = flow_seconds(machine, counted.flow);
+    double sum = flow_seconds(machine, counted(machine).flow);
     for (const auto& [time, name] : kernels(machine)) sum += time;
     return sum;
   }
   double ratio(const Machine& machine) const { return device_seconds(machine) / job.limit.seconds(machine); }
+  std::vector<std::pair<std::string, double>> kept_ratios() const {   // of a row of the ratchet's file
+    std::vector<std::pair<std::string, double>> all;
+    for (const Machine& machine : machines()) {
+      if (machine.name == "H100") all.emplace_back(job.name, ratio(machine));
+      if (machine.name == "L4") all.emplace_back(job.name + ", L4", ratio(machine));
+    }
+    return all;
+  }
 };
 
 Options options_of(int argc, char** argv) {
@@ -89,9 +99,12 @@ std::vector<Row> measure(const Options& options) {
   std::vector<Row> rows;
   for (const Job& job : jobs()) {
     if (!options.takes(job)) continue;
-    std::vector<Trace> traces;
-    for (const double size : job.sizes) traces.push_back(run(job, size, tracer));
-    rows.push_back({job, extrapolate(job.growth, job.sizes, traces, job.rows)});
+    const auto counted = [&](bool few_double_units) {
+      std::vector<Trace> traces;
+      for (const double size : job.sizes) traces.push_back(run(job, size, few_double_units, tracer));
+      return extrapolate(job.growth, job.sizes, traces, job.rows);
+    };
+    rows.push_back({job, counted(false), counted(true)});
     std::cerr << fmt::format("{}: {:.1f} times the limit of an H100\n", job.name, rows.back().ratio(machines().back()));
   }
   if (rows.empty())
@@ -114,7 +127,7 @@ std::string table(const std::vector<Row>& rows) {
     text += fmt::format("| {} | {} |", row.job.name, milliseconds(row.job.limit.seconds(last)));
     for (const Machine& machine : machines())
       text += fmt::format(" {} ({:.1f}) |", milliseconds(row.device_seconds(machine)), row.ratio(machine));
-    const Flow& flow = row.counted.flow;
+    const Flow& flow = row.counted(last).flow;
     text += fmt::format(" {:.3g} | {:.3g} | {:.0f} |", flow.to_device / 1e6, flow.to_host / 1e6, flow.waits);
     const auto kernels = row.kernels(last);
     for (std::size_t i = 0; i < std::min<std::size_t>(3, kernels.size()); ++i)
@@ -124,22 +137,31 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string kernel_table(const std::vector<Row>& rows) {
-  std::string text;
-  for (const Row& row : rows) {
-    text += fmt::format("\n{}\n{:40} {:>9} {:>10} {:>11} {:>11} {:>11} {:>6} {:>6} {:>10} {:>10} {:>11} {:>10} {:>9}\n",
-                        row.job.name, "kernel", "launches", "blocks", "MB memory", "MB cache", "MB near", "wasted",
-                        "banks", "Gop f32", "Gop f64", "Ginstr", "chain", "H100 ms");
-    for (const auto& [time, name] : row.kernels(machines().back())) {
-      const Counts& c = row.counted.kernels.at(name);
-      text += fmt::format(
-          "{:40} {:9.0f} {:10.0f} {:11.4g} {:11.4g} {:11.4g} {:6.2f} {:6.2f} {:10.3g} {:10.3g} {:11.3g} {:10.0f} {:9.3g}\n",
-          short_name(name), c.launches, c.blocks, c.launch_sectors * 32e-6 + c.library_bytes * 1e-6,
-          c.block_sectors * 32e-6, c.sectors * 32e-6, c.sectors / std::max(c.ideal_sectors, 1.0),
-          c.shared_passes / std::max(c.ideal_shared_passes, 1.0), c.f32 * 1e-9, c.f64 * 1e-9, c.instructions * 1e-9,
-          c.chain, time * 1e3);
-    }
+// What a row's kernels count on the GPUs that have as many double units as the last of these, and take on each of them.
+std::string kernel_table(const Row& row, std::span<const Machine* const> alike) {
+  std::string text =
+      fmt::format("\n{}\n{:40} {:>9} {:>10} {:>11} {:>11} {:>11} {:>6} {:>6} {:>10} {:>10} {:>11} {:>10}", row.job.name,
+                  "kernel", "launches", "blocks", "MB memory", "MB cache", "MB near", "wasted", "banks", "Gop f32",
+                  "Gop f64", "Ginstr", "chain");
+  for (const Machine* machine : alike) text += fmt::format(" {:>9}", fmt::format("{} ms", machine->name));
+  for (const auto& [time, name] : row.kernels(*alike.back())) {
+    const Counts& c = row.counted(*alike.back()).kernels.at(name);
+    text += fmt::format(
+        "\n{:40} {:9.0f} {:10.0f} {:11.4g} {:11.4g} {:11.4g} {:6.2f} {:6.2f} {:10.3g} {:10.3g} {:11.3g} {:10.0f}",
+        short_name(name), c.launches, c.blocks, c.launch_sectors * 32e-6 + c.library_bytes * 1e-6,
+        c.block_sectors * 32e-6, c.sectors * 32e-6, c.sectors / std::max(c.ideal_sectors, 1.0),
+        c.shared_passes / std::max(c.ideal_shared_passes, 1.0), c.f32 * 1e-9, c.f64 * 1e-9, c.instructions * 1e-9,
+        c.chain);
+    for (const Machine* machine : alike) text += fmt::format(" {:9.3g}", seconds(*machine, name, c) * 1e3);
   }
+  return text + "\n";
+}
+
+std::string kernel_tables(const std::vector<Row>& rows) {
+  std::vector<const Machine*> few, many;
+  for (const Machine& machine : machines()) (machine.has_few_double_units() ? few : many).push_back(&machine);
+  std::string text;
+  for (const Row& row : rows) text += kernel_table(row, many) + kernel_table(row, few);
   return text;
 }
 
@@ -178,12 +200,13 @@ int check(const std::string& path, const std::vector<Row>& rows) {
   const ValueMap ratios = read_ratios(path);
   int worse = 0;
   for (const Row& row : rows) {
-    const std::optional<double> before = known_ratio(ratios, row.job.name);
-    const double now = row.ratio(machines().back());
-    if (before && now <= *before * kSlack) continue;
-    ++worse;
-    std::cout << (before ? fmt::format("{}: {:.4g} times the limit, was {:.4g}\n", row.job.name, now, *before)
-                         : fmt::format("{}: {} does not have it; --update adds it\n", row.job.name, path));
+    for (const auto& [name, now] : row.kept_ratios()) {
+      const std::optional<double> before = known_ratio(ratios, name);
+      if (before ? now <= *before * kSlack : name != row.job.name) continue;   // not every row is kept for an L4
+      ++worse;
+      std::cout << (before ? fmt::format("{}: {:.4g} times the limit, was {:.4g}\n", name, now, *before)
+                           : fmt::format("{}: {} does not have it; --update adds it\n", name, path));
+    }
   }
   return worse ? 1 : 0;
 }
@@ -191,10 +214,12 @@ int check(const std::string& path, const std::vector<Row>& rows) {
 void update(const std::string& path, const std::vector<Row>& rows) {
   ValueMap ratios = read_ratios(path);
   for (const Row& row : rows) {
-    const double now = rounded(row.ratio(machines().back()));
-    const auto entry = std::ranges::find(ratios, row.job.name, &ValueMap::value_type::first);
-    if (entry == ratios.end()) ratios.emplace_back(row.job.name, now);
-    else if (now < std::get<double>(entry->second.data)) entry->second = now;
+    for (const auto& [name, ratio] : row.kept_ratios()) {
+      const double now = rounded(ratio);
+      const auto entry = std::ranges::find(ratios, name, &ValueMap::value_type::first);
+      if (entry == ratios.end()) ratios.emplace_back(name, now);
+      else if (now < std::get<double>(entry->second.data)) entry->second = now;
+    }
   }
   write(path, json_lines(ratios));
 }
@@ -217,11 +242,12 @@ int model(const Options& options) {
   const std::vector<Row> rows = measure(options);
   const std::string text = table(rows);
   std::cout << text;
-  if (options.kernels) std::cout << kernel_table(rows);
+  if (options.kernels) std::cout << kernel_tables(rows);
   if (!options.markdown.empty()) write(options.markdown, text);
   if (!options.json.empty()) {
     ValueMap ratios;
-    for (const Row& row : rows) ratios.emplace_back(row.job.name, rounded(row.ratio(machines().back())));
+    for (const Row& row : rows)
+      for (const auto& [name, ratio] : row.kept_ratios()) ratios.emplace_back(name, rounded(ratio));
     write(options.json, json_lines(ratios));
   }
   if (!options.update.empty()) update(options.update, rows);

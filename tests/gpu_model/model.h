@@ -20,6 +20,8 @@ struct Machine {
   double f32_rate, f64_rate;   // of fma counted as two, without tensor cores
   double tensor_rate;          // of bfloat16 with sums in float, by mma.sync
   double host_rate;            // between pageable host memory and the device, assumed
+  // As engine/backend/cuda/double_units.h says: some kernels have another body there.
+  constexpr bool has_few_double_units() const { return f32_rate > 8 * f64_rate; }
 };
 std::span<const Machine> machines();
 
