@@ -228,8 +228,7 @@ TEST(RanksThatDo, DivideTheRowsThatAnImputerMakes) {
   const std::vector<schema::Step> steps{{"SimpleImputer", {}}, {"Ridge", {}}};
   const MemoryPlan alone = plan_of_rows(steps, std::int64_t{1} << 20);
   const MemoryPlan divided = plan_of_rows(steps, std::int64_t{1} << 20, schema::Fit{}, &first);
-  EXPECT_GE(alone.needed_bytes, std::int64_t{128} << 20);   // the table, and as much again
-  EXPECT_LE(divided.needed_bytes, alone.needed_bytes / 2 + (std::int64_t{1} << 20));
+  EXPECT_GE(alone.peak_bytes - divided.peak_bytes, std::int64_t{64} << 20);   // half of the table, and of as much again
 }
 
 TEST_F(MemoryOfAJob, IsPredictedAndMeasured) {
