@@ -125,7 +125,7 @@ TEST(SyncBudget, AnswersThatTheHostComputesAreNamed) {
     const testing::Loaded<double> some(device, data, name), more(device, twice(data), name);
     const auto estimator = make<double>(name);
     estimator->fit(ctx, some.all(), some.target());
-    static_cast<void>(fetched_beyond(ctx, *estimator, some.all()));   // the first use may fetch what the fit has left
+    static_cast<void>(fetched_beyond(ctx, *estimator, more.all()));   // the first use may fetch what the fit has left
     const std::int64_t growth =
         fetched_beyond(ctx, *estimator, more.all()) - fetched_beyond(ctx, *estimator, some.all());
     EXPECT_FALSE(growth > kScores * data.n_rows && host_answer(name).empty())
