@@ -63,8 +63,9 @@ double share_above_threshold(const ScoreView& view) {
 void require_probabilities(const char* metric, const ScoreView& proba) {
   const auto bad = std::find_if(proba.scores.begin(), proba.scores.end(), [](double p) { return !(p >= 0 && p <= 1); });
   if (bad == proba.scores.end()) return;
-  throw schema::Error(schema::ErrorCode::kBadData, fmt::format("{}: a probability in row {} is {}, must be from 0 to 1", metric,
-                                                               (bad - proba.scores.begin()) / proba.n_classes, *bad));
+  throw schema::Error(schema::ErrorCode::kBadData,
+                      fmt::format("{}: a probability in row {} is {}, must be from 0 to 1", metric,
+                                  (bad - proba.scores.begin()) / proba.n_classes, *bad));
 }
 
 double clipped_log(double p) {
