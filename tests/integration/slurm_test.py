@@ -141,7 +141,7 @@ class Jobs(unittest.TestCase):
         said, job = self.folder / "said", self.folder / "job.json"
         job.write_text(json.dumps({**VALIDATION, "device": "cluster"}))
         run("sbatch", "--wait", "--cpus-per-task=1", f"--output={said}", EXAMPLE / "slurm.sbatch", job,
-            env={**self.slurm.environment, "PATH": f"{BIN}:{ENVIRONMENT['PATH']}", "HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder)})
+            env={**self.slurm.environment, "PATH": f"{BIN}:{ENVIRONMENT['PATH']}", "HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder / "client")})
         self.assertRegex(said.read_text(), r"4 ranks, driver srun(.|\n)*\naccuracy +0\.9")
 
     def test_give_the_results_of_one_worker(self):
