@@ -29,6 +29,11 @@ using Use = Job::Use;
 constexpr double kValueBytes = 4;
 constexpr int kIterations = 10;   // of k-means and logistic regression
 constexpr double kWrong = 0.1;    // of a forest's classes: its trees grow until they know them
+// A block scores a column of a node, and the first levels have large nodes.
+constexpr const char* kOfRows = "score_columns of 512 threads";
+// The levels of such trees at the row's size: scikit-learn's, grown once on the same data, are 129 deep, and 138 and
+// 154.
+constexpr double kLevels16 = 130, kLevels128 = 150;
 
 struct Shape {
   double rows, cols;
@@ -47,7 +52,8 @@ std::vector<double> sizes_of(const std::string& estimator, Growth growth, double
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::ranges::find(names, estimator) != names.end();
   };
-  if (growth == Growth::kLogarithmic || cols > 128) return {4096, 8192};
+  if (growth == Growth::kLogarithmic) return {8192, 16384};   // with several levels of nodes of 2,048 rows and more
+  if (cols > 128) return {4096, 8192};
   if (is_one_of({"KMeans"})) return cols > 32 ? std::vector<double>{4096, 8192} : std::vector<double>{163840, 196608};
   if (is_one_of({"GaussianNB", "MultinomialNB"})) return {147456, 196608};
   if (cols > 32) return {40960, 65536};
@@ -181,12 +187,14 @@ std::vector<Job> jobs() {
   list.add("RandomForestClassifier", {{3.3e6, 16}},
            {.params = {{"n_estimators", 20}, {"random_state", 1}},
             .target = Target::kClasses,
-            .growth = Growth::kLogarithmic},
+            .growth = Growth::kLogarithmic,
+            .steps = {"choose_cuts", kLevels16, kOfRows}},
            [](double, double) { return Limit{40e-3 * 3e12, 0}; });
   list.add("RandomForestClassifier", {{800e3, 128}},
            {.params = {{"n_estimators", 20}, {"random_state", 1}},
             .target = Target::kClasses,
-            .growth = Growth::kLogarithmic},
+            .growth = Growth::kLogarithmic,
+            .steps = {"choose_cuts", kLevels128, kOfRows}},
            [](double, double) { return Limit{25e-3 * 3e12, 0}; });
   for (const char* name : {"RandomForestClassifier", "RandomForestRegressor"})
     list.add(name, {{1e6, 28}},

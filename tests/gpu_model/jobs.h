@@ -29,6 +29,7 @@ struct Job {
   double rows = 0, cols = 0;
   Growth growth = Growth::kLinear;
   std::vector<double> sizes;   // rows to run it with
+  Steps steps = {};            // at `rows`
   double fitted_rows = 1024;   // of a model that is only asked
   Limit limit;
 };

@@ -102,7 +102,7 @@ std::vector<Row> measure(const Options& options) {
     const auto counted = [&](bool few_double_units) {
       std::vector<Trace> traces;
       for (const double size : job.sizes) traces.push_back(run(job, size, few_double_units, tracer));
-      return extrapolate(job.growth, job.sizes, traces, job.rows);
+      return extrapolate(job.growth, job.sizes, traces, job.rows, job.steps);
     };
     rows.push_back({job, counted(false), counted(true)});
     std::cerr << fmt::format("{}: {:.1f} times the limit of an H100\n", job.name, rows.back().ratio(machines().back()));

@@ -80,6 +80,13 @@ double through(std::span<const double> at, std::span<const double> values, doubl
   return sum;
 }
 
+double launches_of(const Trace& trace, std::string_view short_name_of_kernel) {
+  double sum = 0;
+  for (const auto& [kernel, counts] : trace.kernels)
+    if (short_name(kernel) == short_name_of_kernel) sum += counts.launches;
+  return sum;
+}
+
 }   // namespace
 
 std::string short_name(std::string name) {
@@ -121,14 +128,18 @@ double flow_seconds(const Machine& machine, const Flow& flow) {
          2 * flow.within / machine.memory_rate;
 }
 
-Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows) {
+Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows,
+                  const Steps& steps) {
   const auto scale = [&](double n) { return growth == Growth::kLogarithmic ? n * std::log2(n) : n; };
-  std::vector<double> at;
+  std::vector<double> at, at_steps;
   for (const double n : sizes) at.push_back(scale(n));
-  const auto value = [&](auto&& read) {
+  if (!steps.kernel.empty())
+    for (const Trace& trace : traces) at_steps.push_back(launches_of(trace, steps.kernel));
+  const auto value = [&](bool follows_steps, auto&& read) {
     std::vector<double> values;
     for (const Trace& trace : traces) values.push_back(read(trace));
     const double last = values.back(), first = values.front();
+    if (follows_steps && !at_steps.empty()) return std::max(last, through(at_steps, values, steps.count));
     if (last <= first * (1 + kChance * (at.back() / at.front() - 1))) return std::max(first, last);
     return std::max(last, through(at, values, scale(rows)));
   };
@@ -136,14 +147,18 @@ Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const 
   for (const auto& [kernel, last] : traces.back().kernels) {
     Counts& counts = result.kernels[kernel];
     for (double Counts::* member : counts_members()) {
-      counts.*member = value([&, &kernel = kernel](const Trace& trace) {
+      const bool follows_steps =
+          member == &Counts::launches || (member == &Counts::chain && short_name(kernel) != steps.of_rows);
+      counts.*member = value(follows_steps, [&, &kernel = kernel](const Trace& trace) {
         const auto found = trace.kernels.find(kernel);
         return found == trace.kernels.end() ? 0.0 : found->second.*member;
       });
     }
   }
-  for (double Flow::* member : flow_members())
-    result.flow.*member = value([&](const Trace& trace) { return trace.flow.*member; });
+  for (double Flow::* member : flow_members()) {
+    const bool follows_steps = member == &Flow::waits || member == &Flow::copies || member == &Flow::allocations;
+    result.flow.*member = value(follows_steps, [&](const Trace& trace) { return trace.flow.*member; });
+  }
   return result;
 }
 

@@ -41,8 +41,17 @@ double flow_seconds(const Machine& machine, const Flow& flow);
 
 // How counts grow with the rows n: c0 + c1 f(n) + c2 n^2, through as many sizes as there are terms.
 enum class Growth { kLinear, kQuadratic, kLogarithmic };   // f: n; n and n^2; n log2 n
+// Steps that a job makes one after another, whose number is known at the size that counts are continued to: the levels
+// of trees. `kernel`, by its short name, is launched once in each.
+struct Steps {
+  std::string kernel = {};   // empty: none is known
+  double count = 0;
+  std::string of_rows = {};   // the kernel whose longest thread follows the rows all the same
+};
 // What a run at `rows` would count. `traces` were taken at `sizes`, two of them, or three for kQuadratic. A count that
-// hardly grows with n, such as that of iterations, is taken as the largest one counted.
-Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows);
+// hardly grows with n, such as that of iterations, is taken as the largest one counted. Launches, longest threads and
+// waits follow the steps, linearly, where their number is known.
+Trace extrapolate(Growth growth, std::span<const double> sizes, std::span<const Trace> traces, double rows,
+                  const Steps& steps = {});
 
 }   // namespace kedge::gpu_model
