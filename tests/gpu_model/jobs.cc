@@ -31,8 +31,7 @@ constexpr int kIterations = 10;   // of k-means and logistic regression
 constexpr double kWrong = 0.1;    // of a forest's classes: its trees grow until they know them
 // A block scores a column of a node, and the first levels have large nodes.
 constexpr const char* kOfRows = "score_columns of 512 threads";
-// The levels of such trees at the row's size: scikit-learn's, grown once on the same data, are 129 deep, and 138 and
-// 154.
+// The levels of such trees at the row's size. scikit-learn's, grown once on the same data, are 129 and 154 deep.
 constexpr double kLevels16 = 130, kLevels128 = 150;
 
 struct Shape {
