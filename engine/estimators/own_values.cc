@@ -7,6 +7,7 @@
 
 #include "engine/comm/dealt_blocks.h"
 #include "engine/core/host_view.h"
+#include "engine/estimators/centred_design.h"
 #include "engine/estimators/inner_folds.h"
 
 namespace kedge::engine {
@@ -20,15 +21,11 @@ Ranks* ranks_of_table(const Context& ctx, const Samples<T>& X) {
   return can_be && !X.is_sparse() && !X.rows ? ranks_of_row_sums() : nullptr;
 }
 
-}   // namespace
-
-namespace {
-
-// As TableOps::gather().
-template <class T>
-void map_row(const Samples<T>& X, const T* row, T* out) {
+// As TableOps::gather(), or DesignOps::gather().
+template <class T, class To>
+void map_row(const Samples<T>& X, const T* row, To* out) {
   for (std::size_t j = 0; j < X.shift.size(); ++j)
-    out[j] = static_cast<T>((static_cast<double>(row[j]) - X.shift[j]) * X.scale[j]);
+    out[j] = static_cast<To>((static_cast<double>(row[j]) - X.shift[j]) * X.scale[j]);
 }
 
 }   // namespace
@@ -52,6 +49,27 @@ OwnValues<T>::OwnValues(const Context& ctx, const Samples<T>& X) {
                                 scale.view(), demanded_.view().row_range(own.begin, own.size()));
   });
   values_ = std::as_const(demanded_).view();
+}
+
+template <class T>
+OwnCentredValues<T>::OwnCentredValues(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean)
+    : centred_(X.then(mean, std::vector<double>(mean.size(), 1.0))) {
+  const CentredDesign<T> read(ctx, X, mean);
+  const std::int64_t n = X.n_rows(), d = X.n_cols();
+  DesignOps<T>& ops = *ctx.ops<T>().design;
+  const Ranks* const ranks = ranks_of_table(ctx, X);
+  if (!ranks) {
+    values_ = Matrix<double>(ctx.memory(), n, d);
+    ops.gather(read.design, 0, values_.view());
+    return;
+  }
+  const T* const table = host_view(std::as_const(X.table->X).view()).row(0).data();
+  rows_.emplace(ctx.memory(), d,
+                [this, table, d](std::int64_t row, double* out) { map_row(centred_, table + row * d, out); });
+  values_ = Matrix<double>(rows_->memory(), n, d);
+  const Part own = own_rows(ranks, n);
+  rows_->bring(own.begin, own.size(),
+               [&](double*) { ops.gather(read.design, own.begin, values_.view().row_range(own.begin, own.size())); });
 }
 
 template <class T>
@@ -158,6 +176,8 @@ Samples<T> made_rows(const Context& ctx, const Samples<T>& X, std::vector<Featur
 
 template class OwnValues<float>;
 template class OwnValues<double>;
+template class OwnCentredValues<float>;
+template class OwnCentredValues<double>;
 template Samples<float> drawn_rows(const Context&, const Samples<float>&, const std::vector<std::int32_t>&);
 template Samples<double> drawn_rows(const Context&, const Samples<double>&, const std::vector<std::int32_t>&);
 

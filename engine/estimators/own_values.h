@@ -26,6 +26,20 @@ class OwnValues {
   MatrixView<const T> values_;
 };
 
+// The rows of X less `mean`, in double, as CentredDesign has them; for all rows of a dense table as OwnValues. Borrows
+// the context and the samples.
+template <class T>
+class OwnCentredValues {
+ public:
+  OwnCentredValues(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean);
+  MatrixView<const double> view() const { return values_.view(); }
+
+ private:
+  Samples<T> centred_;
+  std::optional<DemandRows<double>> rows_;
+  Matrix<double> values_;   // of rows_, if there are any
+};
+
 // The samples at these positions, which ascend. Where ranks divide the sums over the rows of X, each gives all others
 // those of its own, so that none reads rows of others.
 template <class T>

@@ -34,6 +34,7 @@ FITS = {
     "PCA": (CLASSES, {"n_components": 10}),
     "LogisticRegression": (CLASSES, {"max_iter": 20}),
     "KMeans": (GROUPS, {"n_clusters": 20, "max_iter": 20, "n_init": 1, "random_state": 0}),
+    "GaussianMixture": (GROUPS, {"n_components": 5, "max_iter": 4, "tol": 0, "random_state": 0}),
     "RandomForestClassifier": (CLASSES, {"n_estimators": 4, "random_state": 0}),
     "HistGradientBoostingClassifier": (CLASSES, {"max_iter": 10, "random_state": 0}),
     "BaggingClassifier": (CLASSES, {"n_estimators": 8, "random_state": 0}),

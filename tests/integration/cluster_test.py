@@ -42,6 +42,8 @@ SUMS = {
     "ridge": rows("make_regression", {"estimator": "Ridge"}),
     "linear": rows("make_regression", {"estimator": "LinearRegression"}),
     "means": rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 9, "random_state": 1}}),
+    "mixture": rows("make_blobs", {"estimator": "StandardScaler"}, {"estimator": "GaussianMixture", "params": {"n_components": 3, "random_state": 1}}),
+    "priors": rows("make_blobs", {"estimator": "BayesianGaussianMixture", "params": {"n_components": 5, "covariance_type": "diag", "max_iter": 20, "random_state": 1}}),
     "lasso": rows("make_regression", {"estimator": "Lasso"}),
     "boosting": rows("make_classification", {"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 5}}, n_features=20, n_informative=8),
     "counts": rows("make_classification", {"estimator": "BernoulliNB"}, n_informative=8),

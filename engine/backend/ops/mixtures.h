@@ -45,11 +45,12 @@ class MixtureOps {
   // With z[k] = constants[k] less half the squared distance of row i to component k: log_densities[i] is the logarithm
   // of the sum of exp(z[k]), shares(i, k) is exp(z[k]) over that sum. X: n x d, shares: n x components. Sums along a
   // row are in the order of its columns, those over rows are exact over tiles. Within d + 8 units of the size of what
-  // is added. NaN where no z is finite. Waits.
+  // is added. NaN where no z is finite. Where ranks divide sums over rows, a rank reads and writes its own
+  // (own_rows()), and the sums are those of all. Waits.
   virtual MixtureSums share_rows(MatrixView<const double> X, const NormalComponents& components,
                                  MatrixView<double> shares, VectorView<double> log_densities) = 0;
   // Row k of the result (components x n_terms, host) = sum_i shares(i, k) f(x_i). f(x) is the lower triangle of
-  // (x, 1)(x, 1)' by rows, or the squares of x, then x, then 1, or x, then 1. Waits.
+  // (x, 1)(x, 1)' by rows, or the squares of x, then x, then 1, or x, then 1. Ranks read their own rows. Waits.
   virtual std::vector<double> sum_terms(MatrixView<const double> X, MatrixView<const double> shares,
                                         RowTerms terms) = 0;
 };

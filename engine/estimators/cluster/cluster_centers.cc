@@ -194,6 +194,18 @@ Ranks* ranks_of_labels(const Context& ctx, std::int64_t n) {
   return n >= kLeastDealtRows && ctx.device.traits().uses_host_memory ? ranks_of_row_sums() : nullptr;
 }
 
+void give_labels(const Context& ctx, Array<std::int32_t>& labels) {
+  Ranks* const ranks = ranks_of_labels(ctx, labels.size());
+  if (!ranks) return;
+  const PartedBytes all = ranks->share([&] {
+    const Part own = own_rows(ranks, labels.size());
+    const auto bytes =
+        std::as_bytes(std::span(host_view(labels.view()).data() + own.begin, static_cast<std::size_t>(own.size())));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
+  ctx.memory().to_device(labels.data(), all.bytes.data(), all.bytes.size());
+}
+
 // On the host the sum is exact, of tiles of rows that ranks divide.
 template <class T>
 double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,

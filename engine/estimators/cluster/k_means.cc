@@ -197,19 +197,6 @@ bool same_clustering(const std::vector<std::int32_t>& a, const std::vector<std::
   return true;
 }
 
-// Every rank gets the labels of all rows, of which each has those of its own.
-void give_labels(const Context& ctx, Array<std::int32_t>& labels) {
-  Ranks* const ranks = ranks_of_labels(ctx, labels.size());
-  if (!ranks) return;
-  const PartedBytes all = ranks->share([&] {
-    const Part own = own_rows(ranks, labels.size());
-    const auto bytes =
-        std::as_bytes(std::span(host_view(labels.view()).data() + own.begin, static_cast<std::size_t>(own.size())));
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
-  });
-  ctx.memory().to_device(labels.data(), all.bytes.data(), all.bytes.size());
-}
-
 // The run of the smallest inertia, on rows less their means.
 template <class T>
 KMeansRun<T> best_run(const Context& ctx, MatrixView<const T> values, const Moments& moments,

@@ -7,18 +7,13 @@
 #include "engine/estimators/centred_design.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/memory_terms.h"
+#include "engine/estimators/own_values.h"
 
 namespace kedge::engine {
 namespace {
 
 using Numbers = std::vector<double>;
 constexpr std::int64_t kBlockRows = 32768;   // rows whose densities are held together
-
-std::vector<std::int32_t> largest(const Context& ctx, const MixtureRows& rows) {
-  Array<std::int32_t> labels(ctx.memory(), rows.shares().rows);
-  ctx.ops<double>().rows->argmax_rows(rows.shares(), labels.view());
-  return labels.to_host();
-}
 
 }   // namespace
 
@@ -29,16 +24,14 @@ void MixtureModel<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
   require(X.n_rows() >= shared_.n_components, schema::ErrorCode::kBadData,
           "{}: n_components is {}, but there are only {} rows", name_, shared_.n_components, X.n_rows());
   n_features_ = X.n_cols(), mean_ = column_means(ctx, X);
-  Matrix<double> values(ctx.memory(), X.n_rows(), n_features_);
-  const CentredDesign<T> centred(ctx, X, mean_);
-  ctx.ops<T>().design->gather(centred.design, 0, values.view());
-  MixtureRows rows(ctx, std::as_const(values).view(), kind(), shared_.n_components);
-  const std::unique_ptr<MixtureRule> rule = this->rule(ctx, std::as_const(values).view(), mean_, rows);
-  fitted_ = fit_mixture(ctx, name_, shared_, *rule, std::as_const(values).view(), mean_, rows);
+  const OwnCentredValues<T> values(ctx, X, mean_);
+  MixtureRows rows(ctx, values.view(), kind(), shared_.n_components);
+  const std::unique_ptr<MixtureRule> rule = this->rule(ctx, values.view(), mean_, rows);
+  fitted_ = fit_mixture(ctx, name_, shared_, *rule, values.view(), mean_, rows);
   const MixtureComponents components = components_of(*rule, fitted_.state, shared_, n_features_);
   log_weights_ = components.log_weights;
   rows.expect(components);
-  labels_ = largest(ctx, rows);
+  labels_ = rows.largest_shares();
 }
 
 template <class T>
@@ -67,7 +60,7 @@ template <class T>
 std::vector<std::int32_t> MixtureModel<T>::predict(const Context& ctx, const Samples<T>& X) const {
   std::vector<std::int32_t> labels;
   for_blocks(ctx, X, [&](std::int64_t, MixtureRows& rows) {
-    const std::vector<std::int32_t> found = largest(ctx, rows);
+    const std::vector<std::int32_t> found = rows.largest_shares();
     labels.insert(labels.end(), found.begin(), found.end());
   });
   return labels;

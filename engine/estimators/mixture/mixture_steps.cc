@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "engine/core/require.h"
+#include "engine/estimators/cluster/cluster_centers.h"
 #include "engine/estimators/mixture/small_cholesky.h"
 
 namespace kedge::engine {
@@ -220,13 +221,30 @@ Matrix<double> MixtureRows::log_densities() const {
   return sums;
 }
 
+Part MixtureRows::own_part_of_rows() const {
+  return own_rows(ops_ ? ranks_of_labels(ctx_, X_.rows) : nullptr, X_.rows);
+}
+
 void MixtureRows::set_labels(const std::vector<std::int32_t>& labels) {
-  const Matrix<double> positions(ctx_.memory(), X_.rows, 1, Numbers(labels.begin(), labels.end()));
-  ctx_.ops<double>().categories->one_hot(positions.view(), shares_.view());
+  const Part own = own_part_of_rows();
+  const Matrix<double> positions(ctx_.memory(), own.size(), 1,
+                                 Numbers(labels.begin() + own.begin, labels.begin() + own.end));
+  ctx_.ops<double>().categories->one_hot(positions.view(), shares_.view().row_range(own.begin, own.size()));
 }
 
 void MixtureRows::set_shares(const Numbers& shares) {
-  ctx_.memory().to_device(shares_.data(), shares.data(), shares.size() * sizeof(double));
+  const Part own = own_part_of_rows();
+  const std::int64_t first = own.begin * shares_.cols(), count = own.size() * shares_.cols();
+  ctx_.memory().to_device(shares_.data() + first, shares.data() + first, at(count) * sizeof(double));
+}
+
+std::vector<std::int32_t> MixtureRows::largest_shares() const {
+  const Part own = own_part_of_rows();
+  Array<std::int32_t> labels(ctx_.memory(), X_.rows);
+  ctx_.ops<double>().rows->argmax_rows(shares().row_range(own.begin, own.size()),
+                                       labels.view().slice(own.begin, own.size()));
+  give_labels(ctx_, labels);
+  return labels.to_host();
 }
 
 const Numbers& MixtureRows::scatter() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend/ops/mixtures.h"
+#include "engine/comm/dealt_blocks.h"
 #include "engine/core/context.h"
 #include "engine/estimators/samples.h"
 
@@ -44,7 +45,8 @@ struct MixtureLikelihood {
 };
 
 // Shares of the components in each row and its log density under the whole mixture, and the buffers of the steps: row
-// by row where the device does that (MixtureOps), else by products and maps of blocks.
+// by row where the device does that (MixtureOps), else by products and maps of blocks. Where ranks divide the sums over
+// the rows, row by row, a rank has the shares of its own rows alone.
 class MixtureRows {
  public:
   // Borrows the rows (device, double, without padding). Buffers: rows x components once and a number a row, or rows x
@@ -62,6 +64,8 @@ class MixtureRows {
   const std::vector<double>& scatter();
 
   MatrixView<const double> shares() const { return shares_.view(); }
+  // The label of the largest share of each row, of all rows on every rank.
+  std::vector<std::int32_t> largest_shares() const;
   // Rows x 1: the log density of each row, after expect().
   Matrix<double> log_densities() const;
 
@@ -73,6 +77,7 @@ class MixtureRows {
   MixtureLikelihood expect_by_rows(const MixtureComponents& components);
   MixtureLikelihood expect_by_blocks(const MixtureComponents& components);
   MixtureMoments full_moments(double reg_covar) const;
+  Part own_part_of_rows() const;   // whose shares this rank has
   DiagonalSums diagonal_sums();
 
   const Context& ctx_;

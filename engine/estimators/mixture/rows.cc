@@ -8,8 +8,10 @@ namespace kedge::engine {
 constexpr const char* kStarts = "the draws of starts that are random, and the labels that KMeans starts from";
 
 void add_mixture(Rows& rows) {
-  add<GaussianMixture>(rows, GaussianMixture<double>::memory, {26, 9, 8}, {.host_part = kStarts});
-  add<BayesianGaussianMixture>(rows, BayesianGaussianMixture<double>::memory, {27, 9, 8}, {.host_part = kStarts});
+  add<GaussianMixture>(rows, GaussianMixture<double>::memory, {26, 9, 8},
+                       {.host_part = kStarts, .dealt = DealtFit::kOwnRows});
+  add<BayesianGaussianMixture>(rows, BayesianGaussianMixture<double>::memory, {27, 9, 8},
+                               {.host_part = kStarts, .dealt = DealtFit::kOwnRows});
 }
 
 }   // namespace kedge::engine

@@ -11,6 +11,7 @@
 
 #include "engine/backend/cpu/dealt_rows.h"
 #include "engine/backend/loader.h"
+#include "engine/backend/ops/mixtures.h"
 #include "engine/comm/threads.h"
 #include "engine/core/array.h"
 
@@ -244,6 +245,59 @@ TEST(DealtRowsOfMeans, GiveTheSumsOfOneProcess) {
              return steps_of_means(n, k, d, cells, read);
            }))
         EXPECT_EQ(bits(said), bits(alone)) << n << " rows on " << size;
+  }
+}
+
+// The sums of both steps of a mixture; behind them the shares and log densities of some rows.
+std::vector<double> steps_of_mixture(std::int64_t n, std::int64_t d, FactorForm form, const std::vector<double>& cells,
+                                     Part rows) {
+  constexpr std::int64_t kComponents = 3;
+  const std::unique_ptr<Device> device = open_device("cpu");
+  MixtureOps& ops = *mixture_ops(*device->f64().bayes);
+  const Matrix<double> X(device->memory(), n, d, cells);
+  std::vector<double> factors = waves(kComponents * d * d), offsets = waves(kComponents * d);
+  const std::vector<double> constants{-1, -1.5, 0.5};
+  for (std::size_t e = 0; e < factors.size(); ++e) factors[e] = 1 + factors[e] / 4;
+  const NormalComponents components{.n = kComponents,
+                                    .d = d,
+                                    .form = form,
+                                    .factors = factors.data(),
+                                    .offsets = offsets.data(),
+                                    .constants = constants.data()};
+  Matrix<double> shares(device->memory(), n, kComponents);
+  Array<double> densities(device->memory(), n);
+  const MixtureSums sums = ops.share_rows(X.view(), components, shares.view(), densities.view());
+  std::vector<double> all{sums.log_density, sums.entropy};
+  for (const RowTerms terms : {RowTerms::kProducts, RowTerms::kSquares, RowTerms::kValues}) {
+    const std::vector<double> of_terms = ops.sum_terms(X.view(), std::as_const(shares).view(), terms);
+    all.insert(all.end(), of_terms.begin(), of_terms.end());
+  }
+  const std::vector<double> of_rows = densities.to_host(), of_shares = shares.to_host();
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    all.push_back(of_rows[static_cast<std::size_t>(i)]);
+    all.insert(all.end(), of_shares.begin() + i * kComponents, of_shares.begin() + (i + 1) * kComponents);
+  }
+  return all;
+}
+
+TEST_P(DealtRows, GiveTheStepsOfAMixtureOfOneProcess) {
+  constexpr std::int64_t kRows = 70'001, kCols = 5;   // blocks of 2,048 rows, which are no whole tiles
+  const std::vector<double> cells = waves(kRows * kCols);
+  for (const FactorForm form : {FactorForm::kEach, FactorForm::kShared, FactorForm::kDiagonal}) {
+    const std::vector<double> alone = steps_of_mixture(kRows, kCols, form, cells, {0, kRows});
+    const auto n_sums = std::ssize(alone) - kRows * 4;
+    const auto found = on_ranks(GetParam(), [&](Ranks& ranks) {
+      const Part own = own_rows(ranks_of_rows(kRows), kRows);
+      std::vector<double> mine(cells.size(), ranks.size() > 1 ? kNaN : 0.0);
+      std::copy(cells.begin() + own.begin * kCols, cells.begin() + own.end * kCols, mine.begin() + own.begin * kCols);
+      return steps_of_mixture(kRows, kCols, form, mine, own);
+    });
+    for (int r = 0; r < GetParam(); ++r) {
+      const Part own = rows_of_rank(r, GetParam(), kRows);
+      std::vector<double> expected(alone.begin(), alone.begin() + n_sums);
+      expected.insert(expected.end(), alone.begin() + n_sums + 4 * own.begin, alone.begin() + n_sums + 4 * own.end);
+      EXPECT_EQ(bits(found[static_cast<std::size_t>(r)]), bits(expected)) << "rank " << r;
+    }
   }
 }
 

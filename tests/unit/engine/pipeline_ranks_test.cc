@@ -24,7 +24,7 @@ struct DealtJob {
 };
 
 bool ends_in_labels(std::string_view steps) {
-  constexpr const char* kNames[] = {"KMeans", "DBSCAN", "LocalOutlierFactor"};
+  constexpr const char* kNames[] = {"KMeans", "DBSCAN", "LocalOutlierFactor", "GaussianMixture"};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return steps.find(name) != steps.npos; });
 }
 
@@ -159,6 +159,29 @@ std::vector<DealtJob> dealt_sums() {
       sums_job("EncodedCategories", kNumbers,
                R"({"estimator": "Binarizer"}, {"estimator": "SimpleImputer", "params": {"strategy": "most_frequent"}},
                   {"estimator": "OrdinalEncoder"}, {"estimator": "OneHotEncoder"}, {"estimator": "Ridge"})"),
+      sums_job("Mixture", kBlobs,
+               R"({"estimator": "StandardScaler"},
+                  {"estimator": "GaussianMixture", "params": {"n_components": 5, "max_iter": 8, "random_state": 3}})"),
+      sums_job("MixtureOfOneCovariance", kBlobs,
+               R"({"estimator": "GaussianMixture", "params": {"n_components": 4, "covariance_type": "tied",
+                  "init_params": "k-means++", "max_iter": 6, "n_init": 2, "random_state": 3}})",
+               "float32"),
+      sums_job("MixtureOfDiagonals", kClasses,
+               R"({"estimator": "GaussianMixture", "params": {"n_components": 3, "covariance_type": "diag",
+                  "init_params": "random", "max_iter": 5, "random_state": 3}})",
+               "float32"),
+      sums_job("MixtureOfManyColumns", kBlobs,   // by products of blocks
+               R"({"estimator": "PolynomialFeatures", "params": {"degree": 3, "include_bias": false}},
+                  {"estimator": "PCA", "params": {"n_components": 70, "svd_solver": "full", "whiten": true}},
+                  {"estimator": "GaussianMixture", "params": {"n_components": 2, "max_iter": 2, "random_state": 3}})"),
+      sums_job(
+          "MixtureWithPriors", kBlobs,
+          R"({"estimator": "BayesianGaussianMixture", "params": {"n_components": 6, "max_iter": 8, "random_state": 3}})"),
+      sums_job("MixtureOfSpheresWithPriors", kBlobs,
+               R"({"estimator": "BayesianGaussianMixture", "params": {"n_components": 6, "covariance_type": "spherical",
+                  "weight_concentration_prior_type": "dirichlet_distribution", "init_params": "random_from_data",
+                  "max_iter": 8, "random_state": 3}})",
+               "float32"),
       sums_job("KMeansFromRandomRows", kNumbers,
                R"({"estimator": "KMeans", "params": {"n_clusters": 5, "init": "random", "n_init": 2}})"),
   };
@@ -370,6 +393,17 @@ INSTANTIATE_TEST_SUITE_P(
                    {"estimator": "RandomForestClassifier", "params": {"n_estimators": 3, "max_depth": 4}})"},
         OwnRowsJob{"ComponentsAndTree", "make_classification", R"({"estimator": "PCA", "params": {"n_components": 3}},
                    {"estimator": "DecisionTreeClassifier", "params": {"max_depth": 4}})"},
+        OwnRowsJob{"Mixture", "make_blobs",
+                   R"({"estimator": "StandardScaler"}, {"estimator": "GaussianMixture",
+                   "params": {"n_components": 4, "max_iter": 3, "random_state": 1}})",
+                   1.8},
+        OwnRowsJob{"MixtureOfOneCovariance", "make_blobs",
+                   R"({"estimator": "GaussianMixture", "params": {"n_components": 4, "covariance_type": "tied",
+                   "init_params": "random_from_data", "max_iter": 3, "random_state": 1}})",
+                   1.3},
+        OwnRowsJob{"MixtureWithPriors", "make_blobs",
+                   R"({"estimator": "BayesianGaussianMixture", "params": {"n_components": 4, "covariance_type": "diag",
+                   "init_params": "random", "max_iter": 3, "random_state": 1}})"},
         OwnRowsJob{"Means", "make_blobs",
                    R"({"estimator": "KMeans", "params": {"n_clusters": 4, "max_iter": 5, "random_state": 1}})", 1.8}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -552,6 +586,7 @@ TEST(DealtJobs, AreSearchesValidationsPredictionsForestsAndSums) {
   EXPECT_TRUE(is_dealt_job(with("KNeighborsClassifier", "fitScore")));
   EXPECT_FALSE(is_dealt_job(with("KNeighborsClassifier", "fit")));
   EXPECT_FALSE(is_dealt_job(with("DecisionTreeClassifier", "fit")));
+  EXPECT_TRUE(is_dealt_job(with("GaussianMixture", "fit")));
 }
 
 }   // namespace
