@@ -27,8 +27,9 @@ struct SyncBudget {
 // operations with the same arguments on every rank, from the thread that runs it: not by the clock, not by the number
 // of threads or by free memory. kOwnRows: the same, of a fit that reads few rows of the table but those whose sums are
 // the rank's, unless the data ask for a more exact solver. kTrees: the trees that it grows, by their numbers
-// (dealt_trees.h). kFits: the fits of estimators inside of it (meta/dealt_fits.h).
-enum class DealtFit : std::uint8_t { kNothing, kRowSums, kOwnRows, kTrees, kFits };
+// (dealt_trees.h). kFits: the fits of estimators inside of it (meta/dealt_fits.h). kInside: its fits wait for each
+// other, and ranks divide each of them as far as the estimator inside says; with `cv` the fits of folds as well.
+enum class DealtFit : std::uint8_t { kNothing, kRowSums, kOwnRows, kTrees, kFits, kInside };
 // What a transformer of DealtFit::kOwnRows leaves to the step behind it, where its rank has its own rows. kWhole: new
 // rows, which each rank makes of all. kInPlace: an affine map of the table, which moves no data. kOwn: new rows, of
 // which a rank makes its own, and others when they are read (made_rows()). kGiven: new rows, which each rank makes of
@@ -46,6 +47,7 @@ struct CatalogueEntry {
   SyncBudget syncs;
   DealtFit dealt = DealtFit::kNothing;
   RowsLeft leaves = RowsLeft::kWhole;
+  std::string_view inside = {};   // of kInside the estimator that null stands for
   bool wants_value_counts =
       false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
   bool is_line = false;   // see RowTraits

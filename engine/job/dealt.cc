@@ -9,14 +9,46 @@
 
 namespace kedge::engine {
 
+namespace {
+
+const schema::Value* given(const schema::Step& step, std::string_view param) {
+  const schema::Value* const value = find_value(step.params, param);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+bool is_dealt(const schema::Step& step, bool sums_are_dealt);
+
+// inside: a step, or a list of steps, of which the last one's sums are dealt.
+bool is_dealt_inside(const schema::Value& inside, bool sums_are_dealt) {
+  if (const auto* const list = std::get_if<schema::ValueList>(&inside.data))
+    return std::ranges::any_of(
+        *list, [&](const schema::Value& one) { return is_dealt_inside(one, sums_are_dealt && &one == &list->back()); });
+  const auto* const step = std::get_if<schema::ValueMap>(&inside.data);
+  const schema::Value* const name = step ? find_value(*step, "estimator") : nullptr;
+  const auto* const estimator = name ? std::get_if<std::string>(&name->data) : nullptr;
+  if (!estimator) return false;
+  const schema::Value* const params = find_value(*step, "params");
+  const auto* const set = params ? std::get_if<schema::ValueMap>(&params->data) : nullptr;
+  return is_dealt({.estimator = *estimator, .params = set ? *set : schema::ValueMap()}, sums_are_dealt);
+}
+
+bool is_dealt(const schema::Step& step, bool sums_are_dealt) {
+  const CatalogueEntry* const entry = find_estimator(step.estimator);
+  if (!entry) return false;
+  if (entry->dealt == DealtFit::kTrees || entry->dealt == DealtFit::kFits) return true;
+  if (entry->dealt != DealtFit::kInside) return sums_are_dealt && deals_row_sums(entry->dealt);
+  if (given(step, "cv")) return true;
+  const schema::Value* inside = given(step, "estimator");
+  if (!inside) inside = given(step, "regressor");
+  return inside ? is_dealt_inside(*inside, sums_are_dealt)
+                : is_dealt({.estimator = std::string(entry->inside)}, sums_are_dealt);
+}
+
+}   // namespace
+
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& device) {
   const bool sums_are_dealt = device.traits().uses_host_memory;
-  return std::ranges::any_of(pipeline, [sums_are_dealt](const schema::Step& step) {
-    const CatalogueEntry* const entry = find_estimator(step.estimator);
-    if (!entry) return false;
-    const bool is_whole_work = entry->dealt == DealtFit::kTrees || entry->dealt == DealtFit::kFits;
-    return is_whole_work || (sums_are_dealt && deals_row_sums(entry->dealt));
-  });
+  return std::ranges::any_of(pipeline, [&](const schema::Step& step) { return is_dealt(step, sums_are_dealt); });
 }
 
 namespace {

@@ -42,14 +42,16 @@ FITS = {
                                                              ["lines", {"estimator": "LogisticRegression", "params": {"max_iter": 20}}],
                                                              ["normal", {"estimator": "GaussianNB"}]]}),
     "RobustScaler": (CLASSES, {}),
+    "RFE": (NUMBERS, {"estimator": {"estimator": "Ridge"}, "n_features_to_select": 40}),
+    "RANSACRegressor": (NUMBERS, {"random_state": 0, "stop_probability": 1, "max_trials": 63}),
 }
 
 
 def job(name, rows):
     (generator, params), options = FITS[name]
     pipeline = [{"estimator": name, "params": options}]
-    if name in ("StandardScaler", "PCA", "RobustScaler"):   # a fit that ends with a transformer has to transform every row
-        pipeline.append({"estimator": "GaussianNB"})
+    if name in ("StandardScaler", "PCA", "RobustScaler", "RFE"):   # a fit that ends with a transformer has to transform every row
+        pipeline.append({"estimator": "Ridge" if generator == "make_regression" else "GaussianNB"})
     return {"dataset": {"generate": {"name": generator, "params": {"n_samples": rows, "n_features": COLUMNS, "random_state": 1, **params}}},
             "select": {"dtype": "float32"}, "pipeline": pipeline, "task": {"fit": {}}}
 

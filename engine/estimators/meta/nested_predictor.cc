@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
@@ -70,6 +71,8 @@ void NestedPredictor<T>::fit(const Context& ctx, const std::string& owner, const
     require_magnitudes(inner, last_step_.estimator, *last_, current, target.weighted());
     last_width_ = current.n_cols();
     if (last_->reads_bins()) binned_table(inner, *current.table);
+    const bool sums_are_dealt = deals_row_sums(find_estimator(last_step_.estimator)->dealt);
+    const RowSumsScope sums(sums_are_dealt && inner.device.traits().uses_host_memory);   // of a fit that all ranks make
     last_->fit(inner, current, target.weighted());
   });
 }

@@ -1,4 +1,5 @@
-// Random subsets, what their models say of all rows, and the model of the best set.
+// Random subsets, what their models say of all rows, and the model of the best set. Ranks judge groups of subsets,
+// which are those of one process.
 #include "engine/estimators/meta/ransac.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/legacy_distributions.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/state_archive.h"
@@ -189,6 +191,77 @@ class RANSACRegressor<T>::Search {
   Vector counts_, host_mask_;
 };
 
+// The search for the best trial, trial by trial.
+template <class T>
+struct RANSACRegressor<T>::Progress {
+  double trials = 0;   // after which it ends
+  double most = 1, best = -kInfinity;
+  bool is_found = false, is_done = false;
+  Matrix<double> best_rows = {};   // of lines, on one process
+  Subsets best_group = {};         // on ranks: where the best trial is
+  std::size_t best_trial = 0;
+};
+
+// Whether the next trial is the best so far; score() is asked for if it may be.
+template <class T>
+template <class Score>
+bool RANSACRegressor<T>::is_best(double n_inliers, const Score& score, const Limits& limits, Progress& so_far) {
+  ++n_trials_;
+  if ((so_far.is_done = static_cast<double>(n_skips_) > limits.max_skips)) return false;
+  if (n_inliers < so_far.most) {
+    ++n_skips_;
+    return false;
+  }
+  const double own = score();
+  if (n_inliers == so_far.most && own < so_far.best) return false;
+  so_far.most = n_inliers, so_far.best = own, so_far.is_found = true;
+  so_far.trials =
+      std::min(so_far.trials, enough_trials(n_inliers, limits.n_rows, limits.wanted, params_.stop_probability));
+  so_far.is_done = n_inliers >= number_of(params_.stop_n_inliers) || own >= number_of(params_.stop_score);
+  return true;
+}
+
+template <class T>
+void RANSACRegressor<T>::judge_alone(const Subsets& subsets, Search& search, const Limits& limits, Progress& so_far) {
+  search.judge(subsets);
+  for (std::size_t i = 0; i < subsets.size() && !so_far.is_done && static_cast<double>(n_trials_) < so_far.trials;
+       ++i) {
+    if (!is_best(search.n_inliers(i), [&] { return search.score(i); }, limits, so_far)) continue;
+    if (is_line_) so_far.best_rows = search.take_weights();
+    else inliers_ = search.mask();
+  }
+}
+
+// Each group by one rank, which brings inliers and scores of its trials; all ranks then go through them in order. What
+// fails in a group is found again, and said, if the search comes that far.
+template <class T>
+void RANSACRegressor<T>::judge_on_ranks(const Context& ctx, const std::vector<Subsets>& groups, Search& search,
+                                        const Limits& limits, Progress& so_far) {
+  const double most = so_far.most;
+  const auto judged = numbers_of_fits(ctx, std::vector<PlannedFit>(groups.size()), [&](const Context&, std::size_t g) {
+    Vector numbers;
+    if (groups[g].empty()) return numbers;
+    try {
+      search.judge(groups[g]);
+    } catch (const schema::Error& error) {
+      if (error.code == schema::ErrorCode::kCancelled) throw;
+      return numbers;
+    }
+    for (std::size_t i = 0; i < groups[g].size(); ++i) {
+      numbers.push_back(search.n_inliers(i));
+      numbers.push_back(numbers.back() < most ? 0.0 : search.score(i));
+    }
+    return numbers;
+  });
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (std::size_t i = 0; i < groups[g].size() && !so_far.is_done && static_cast<double>(n_trials_) < so_far.trials;
+         ++i) {
+      if (judged[g].empty()) search.judge(groups[g]);   // fails
+      if (is_best(judged[g].at(2 * i), [&] { return judged[g].at(2 * i + 1); }, limits, so_far))
+        so_far.best_group = groups[g], so_far.best_trial = i;
+    }
+}
+
 template <class T>
 RANSACRegressor<T>::RANSACRegressor(const ValueMap& params)
     : params_(param_set().parse(params)),
@@ -228,42 +301,35 @@ void RANSACRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Targ
           kName);
   LegacyRandom random(static_cast<std::uint32_t>(params_.random_state.value_or(static_cast<std::int64_t>(ctx.seed))));
   Search search(ctx, *this, X, y);
-  double most = 1, best = -kInfinity, trials = number_of(params_.max_trials);
-  const double max_skips = number_of(params_.max_skips);
-  Matrix<double> best_rows;
-  bool is_found = false, is_done = false;
+  const Limits limits{.n_rows = n, .wanted = wanted, .max_skips = number_of(params_.max_skips)};
+  Progress so_far{.trials = number_of(params_.max_trials)};
   std::int64_t together = 1;
+  double n_drawn = 0;
   n_trials_ = n_skips_ = 0;
-  while (!is_done && static_cast<double>(n_trials_) < trials) {
-    std::vector<std::vector<std::int32_t>> subsets;
-    const double left = trials - static_cast<double>(n_trials_);
-    for (std::int64_t i = 0; i < together && static_cast<double>(i) < left; ++i) {
-      const std::vector<std::int64_t> drawn = legacy_sample(random, X.n_rows(), static_cast<std::int64_t>(wanted));
-      subsets.emplace_back(drawn.begin(), drawn.end());
-    }
-    search.judge(subsets);
-    for (std::size_t i = 0; i < subsets.size() && static_cast<double>(n_trials_) < trials; ++i) {
-      ++n_trials_;
-      if ((is_done = static_cast<double>(n_skips_) > max_skips)) break;
-      if (search.n_inliers(i) < most) {
-        ++n_skips_;
-        continue;
+  const Ranks* const ranks = ranks_of_job();
+  while (!so_far.is_done && static_cast<double>(n_trials_) < so_far.trials) {
+    std::vector<Subsets> groups(static_cast<std::size_t>(ranks ? ranks->size() : 1));
+    for (Subsets& group : groups) {   // whose sizes do not depend on what was found
+      for (std::int64_t i = 0; i < together && n_drawn < number_of(params_.max_trials); ++i, ++n_drawn) {
+        const std::vector<std::int64_t> drawn = legacy_sample(random, X.n_rows(), static_cast<std::int64_t>(wanted));
+        group.emplace_back(drawn.begin(), drawn.end());
       }
-      const double score = search.score(i);
-      if (search.n_inliers(i) == most && score < best) continue;
-      most = search.n_inliers(i), best = score, is_found = true;
-      if (is_line_) best_rows = search.take_weights();
-      else inliers_ = search.mask();
-      trials = std::min(trials, enough_trials(most, n, wanted, params_.stop_probability));
-      if ((is_done = most >= number_of(params_.stop_n_inliers) || best >= number_of(params_.stop_score))) break;
+      together = std::min(2 * together, search.most_together());
     }
-    together = std::min(2 * together, search.most_together());
+    if (ranks) judge_on_ranks(ctx, groups, search, limits, so_far);
+    else judge_alone(groups.front(), search, limits, so_far);
   }
-  require(is_found, schema::ErrorCode::kBadData, "{}: no model of {} subsets has an inlier{}", kName, n_trials_,
-          static_cast<double>(n_skips_) > max_skips ? ", and max_skips ended the search" : "");
-  if (static_cast<double>(n_skips_) > max_skips)
+  require(so_far.is_found, schema::ErrorCode::kBadData, "{}: no model of {} subsets has an inlier{}", kName, n_trials_,
+          static_cast<double>(n_skips_) > limits.max_skips ? ", and max_skips ended the search" : "");
+  if (static_cast<double>(n_skips_) > limits.max_skips)
     ctx.warn(std::string(kName) + ": the search ended early, because more subsets than max_skips had too few inliers");
-  if (is_line_) inliers_ = best_rows.to_host();
+  if (!so_far.best_group.empty()) {
+    search.judge(so_far.best_group);
+    search.score(so_far.best_trial);
+    inliers_ = search.mask();
+  } else if (is_line_) {
+    inliers_ = so_far.best_rows.to_host();
+  }
   std::vector<std::int32_t> rows;
   for (std::size_t i = 0; i < inliers_.size(); ++i)
     if (inliers_[i] > 0) rows.push_back(static_cast<std::int32_t>(i));

@@ -23,8 +23,9 @@ struct RansacParams {
 };
 
 // scikit-learn's subsets for the same seed. Trials with linear regression are judged several together, in one pass over
-// X on the device; those of other estimators one by one. Errors: kBadData where no trial has an inlier, or for more
-// min_samples than rows. Source: Fischler and Bolles, "Random sample consensus", CACM 24(6), 1981.
+// X on the device; those of other estimators one by one. Ranks judge some trials each, a few beyond the last one.
+// Errors: kBadData where no trial has an inlier, or for more min_samples than rows. Source: Fischler and Bolles,
+// "Random sample consensus", CACM 24(6), 1981.
 template <class T>
 class RANSACRegressor final : public Regressor<T> {
  public:
@@ -40,6 +41,16 @@ class RANSACRegressor final : public Regressor<T> {
 
  private:
   class Search;
+  struct Progress;
+  using Subsets = std::vector<std::vector<std::int32_t>>;
+  struct Limits {
+    double n_rows, wanted, max_skips;   // wanted: rows of a subset
+  };
+  template <class Score>
+  bool is_best(double n_inliers, const Score& score, const Limits& limits, Progress& so_far);
+  void judge_alone(const Subsets& subsets, Search& search, const Limits& limits, Progress& so_far);
+  void judge_on_ranks(const Context& ctx, const std::vector<Subsets>& groups, Search& search, const Limits& limits,
+                      Progress& so_far);
 
   RansacParams params_;
   NestedPredictor<T> predictor_;

@@ -249,15 +249,22 @@ std::vector<double> TargetChain<T>::passed_by_folds(const Context& ctx, const Li
                                                     const Target& y) const {
   const std::string owner = owner_of(link);
   const std::vector<std::int32_t> fold_of = fold_numbers(owner.c_str(), y, *params_.cv);
-  std::vector<double> all(static_cast<std::size_t>(X.n_rows()));
+  PlannedFit of_fold = like_.planned(X.n_rows() - X.n_rows() / *params_.cv, X.n_cols());
+  of_fold.is_large = false;   // it leaves answers alone
+  const std::vector<PlannedFit> planned(static_cast<std::size_t>(*params_.cv), of_fold);
   NestedPredictor<T> copy = like_.again();
-  for (std::int32_t k = 0; k < *params_.cv; ++k) {
-    ctx.check_stop();
-    const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false), others = rows_in_fold(fold_of, k, true);
-    copy.fit(ctx, owner, rows_at(ctx, X, fitted), rows_at(y, fitted));
-    const std::vector<double> passed =
-        passed_on(link, asked(ctx, link, copy, passed_answer(), rows_at(ctx, X, others)));
-    for (std::size_t i = 0; i < others.size(); ++i) all[static_cast<std::size_t>(others[i])] = passed[i];
+  const auto passed = numbers_of_fits(ctx, planned, [&](const Context& inner, std::size_t i) {
+    const auto k = static_cast<std::int32_t>(i);
+    const std::vector<std::int32_t> fitted = rows_in_fold(fold_of, k, false);
+    copy.fit(inner, owner, rows_at(inner, X, fitted), rows_at(y, fitted));
+    const Samples<T> others = rows_at(inner, X, rows_in_fold(fold_of, k, true));
+    return passed_on(link, asked(inner, link, copy, passed_answer(), others));
+  });
+  std::vector<double> all(static_cast<std::size_t>(X.n_rows()));
+  std::vector<std::size_t> next(passed.size());   // of each fold
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto k = static_cast<std::size_t>(fold_of[i]);
+    all[i] = passed[k][next[k]++];
   }
   return all;
 }

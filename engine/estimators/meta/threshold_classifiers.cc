@@ -115,6 +115,7 @@ class ThresholdClassifier : public Classifier<T> {
   bool reads_proba_ = true;
   double threshold_ = 0;
   std::int64_t positive_ = 1;   // its number
+  NestedPredictor<T> predictor_;
 
  private:
   std::size_t n_answers() const { return !reads_proba_ && n_classes() == 2 ? 1 : classes_.size(); }   // of a row
@@ -139,7 +140,6 @@ class ThresholdClassifier : public Classifier<T> {
     if (!from.empty()) ctx.memory().to_device(to.data, from.data(), from.size() * sizeof(double));
   }
 
-  NestedPredictor<T> predictor_;
   std::vector<std::string> classes_;
 };
 
@@ -315,17 +315,8 @@ class TunedThresholdClassifierCV final : public ThresholdClassifier<T> {
   }
   void fit(const Context& ctx, const Samples<T>& X, const Target& y) override {
     this->begin(ctx, X, y, Value());
-    this->fit_on_all(ctx, X, y);
     const auto* const given = std::get_if<std::int64_t>(&params_.cv.data);
-    const std::int64_t n_folds = given ? *given : kDefaultFolds;
-    const std::vector<std::int32_t> fold_of = fold_numbers(kName, y, n_folds);
-    std::vector<Curve> curves;
-    for (std::int32_t k = 0; k < n_folds; ++k) {
-      ctx.check_stop();
-      curves.push_back(curve_of(ctx, X, y, rows_in_fold(fold_of, k, false), rows_in_fold(fold_of, k, true)));
-      ctx.progress("folds of the threshold", k + 1, n_folds, "folds");
-    }
-    choose(ctx, curves);
+    choose(ctx, fit_folds(ctx, X, y, given ? *given : kDefaultFolds));
   }
   schema::ValueMap attributes() const override {
     schema::ValueMap all = this->own_attributes();
@@ -375,6 +366,32 @@ class TunedThresholdClassifierCV final : public ThresholdClassifier<T> {
   Numbers thresholds_between(double least, double most) const {
     const auto* const count = std::get_if<std::int64_t>(&params_.thresholds.data);
     return count ? spread_between(least, most, *count) : given_;
+  }
+  // The fit on all rows, then those of the folds, of which the curves are left.
+  std::vector<Curve> fit_folds(const Context& ctx, const Samples<T>& X, const Target& y, std::int64_t n_folds) {
+    const std::vector<std::int32_t> fold_of = fold_numbers(kName, y, n_folds);
+    std::vector<Curve> curves(static_cast<std::size_t>(n_folds));
+    InnerFits fits = fits_of<T>(ctx, [this](std::size_t) -> NestedPredictor<T>& { return this->predictor_; });
+    fits.things = "fits";
+    PlannedFit of_fold = this->like_.planned(X.n_rows() - X.n_rows() / n_folds, X.n_cols());
+    of_fold.is_large = false;
+    fits.planned.assign(curves.size() + 1, of_fold);
+    fits.planned.front() = this->like_.planned(X.n_rows(), X.n_cols());
+    fits.fit = [&](const Context& inner, std::size_t i) {
+      if (i == 0) return this->fit_on_all(inner, X, y);
+      const auto k = static_cast<std::int32_t>(i - 1);
+      curves[i - 1] = curve_of(inner, X, y, rows_in_fold(fold_of, k, false), rows_in_fold(fold_of, k, true));
+    };
+    fits.write = [&, write = fits.write](std::size_t i, ByteWriter& out) {
+      if (i == 0) return write(i, out);
+      out.numbers(curves[i - 1].thresholds), out.numbers(curves[i - 1].scores);
+    };
+    fits.read = [&, read = fits.read](std::size_t i, ByteReader& in) {
+      if (i == 0) return read(i, in);
+      curves[i - 1].thresholds = in.numbers<double>(), curves[i - 1].scores = in.numbers<double>();
+    };
+    deal_fits(ctx, fits);
+    return curves;
   }
   Curve curve_of(const Context& ctx, const Samples<T>& X, const Target& y, const std::vector<std::int32_t>& fitted,
                  const std::vector<std::int32_t>& asked) const {
@@ -430,8 +447,11 @@ MemoryNeed of_one_fit(const SampleShape& X, const schema::Step& step) {
 
 void add_threshold_classifiers(Rows& rows) {
   constexpr RowTraits kTraits{.host_part = "what its estimator answers for each row", .is_composed = true};
-  add<FixedThresholdClassifier>(rows, of_one_fit, {60, 6, 9}, kTraits);
-  add<TunedThresholdClassifierCV>(rows, memory::calibrated, {360, 6, 60}, kTraits);
+  RowTraits one = kTraits, folds = kTraits;
+  one.dealt = DealtFit::kInside, one.inside = "LogisticRegression";
+  folds.dealt = DealtFit::kFits;
+  add<FixedThresholdClassifier>(rows, of_one_fit, {60, 6, 9}, one);
+  add<TunedThresholdClassifierCV>(rows, memory::calibrated, {360, 6, 60}, folds);
 }
 
 }   // namespace kedge::engine

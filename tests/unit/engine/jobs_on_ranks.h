@@ -16,6 +16,7 @@
 #include "engine/comm/ranks.h"
 #include "engine/comm/threads.h"
 #include "engine/generate/generate.h"
+#include "engine/job/dealt.h"
 #include "engine/pipeline.h"
 #include "schemas/codec.h"
 #include "tests/unit/engine/builtin_data.h"
@@ -24,6 +25,14 @@ namespace kedge::engine {
 
 inline schema::JobSpec spec_from(const std::string& json) {
   return schema::from_json<schema::JobSpec>(json);
+}
+
+struct DealtJob {
+  std::string name, spec;
+  friend void PrintTo(const DealtJob& job, std::ostream* out) { *out << job.name; }
+};
+inline bool is_dealt_job(const schema::JobSpec& spec) {
+  return job_is_dealt(spec, *open_device("cpu"));
 }
 
 // What depends neither on the clock nor on the number of threads.

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/estimators/meta/dealt_fits.h"
 #include "engine/job/dealt.h"
 #include "tests/unit/engine/jobs_on_ranks.h"
 #include "tests/unit/engine/small_dataset.h"
@@ -13,15 +12,6 @@ namespace {
 
 using schema::JobSpec;
 using testing::HasSubstr;
-
-bool is_dealt_job(const JobSpec& spec) {
-  return job_is_dealt(spec, *open_device("cpu"));
-}
-
-struct DealtJob {
-  std::string name, spec;
-  friend void PrintTo(const DealtJob& job, std::ostream* out) { *out << job.name; }
-};
 
 bool ends_in_labels(std::string_view steps) {
   constexpr const char* kNames[] = {"KMeans", "DBSCAN", "LocalOutlierFactor", "GaussianMixture"};
@@ -182,84 +172,26 @@ std::vector<DealtJob> dealt_sums() {
                   "weight_concentration_prior_type": "dirichlet_distribution", "init_params": "random_from_data",
                   "max_iter": 8, "random_state": 3}})",
                "float32"),
+      sums_job(
+          "RoundsOfLines", kNumbers,
+          R"({"estimator": "RFE", "params": {"estimator": {"estimator": "Ridge"}, "n_features_to_select": 4, "step": 2}},
+                  {"estimator": "Ridge"})"),
+      sums_job(
+          "ColumnsOfAModel", kNumbers,
+          R"({"estimator": "SelectFromModel", "params": {"estimator": {"estimator": "Lasso"}, "threshold": "0.1*mean"}},
+                  {"estimator": "TransformedTargetRegressor", "params": {"regressor": {"estimator": "ElasticNet"}}})",
+          "float32"),
+      sums_job("BoostOfLines", kClasses,
+               R"({"estimator": "AdaBoostClassifier", "params": {"n_estimators": 3, "random_state": 2,
+                  "estimator": {"estimator": "LogisticRegression", "params": {"max_iter": 5}}}})"),
+      sums_job(
+          "LinesOfMostRows", kNumbers,
+          R"({"estimator": "RANSACRegressor", "params": {"random_state": 4, "stop_probability": 1, "max_trials": 40}})"),
+      sums_job("StackOfLines", kNumbers,   // whose last one all ranks make
+               R"({"estimator": "StackingRegressor", "params": {"cv": 2, "passthrough": true, "estimators": [
+                  ["a", {"estimator": "Ridge"}], ["b", {"estimator": "DecisionTreeRegressor", "params": {"max_depth": 4}}]]}})"),
       sums_job("KMeansFromRandomRows", kNumbers,
                R"({"estimator": "KMeans", "params": {"n_clusters": 5, "init": "random", "n_init": 2}})"),
-  };
-}
-
-// Estimators made of others, of which ranks make some each.
-DealtJob fits_job(const char* name, const char* data, const char* steps, const char* task = "fitScore") {
-  return {name, fmt::format(R"({{"dataset": {{"builtin": "{}"}}, "pipeline": [{}], "task": {{"{}": {{}}}}}})", data,
-                            steps, task)};
-}
-
-std::vector<DealtJob> dealt_fits() {
-  return {
-      fits_job("Bag", "digits",
-               R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 9, "oob_score": true,
-                  "max_features": 0.5, "random_state": 3}})",
-               "fit"),
-      fits_job("BagOfNeighbours", "iris",
-               R"({"estimator": "BaggingClassifier", "params": {"estimator": {"estimator": "KNeighborsClassifier"}}})"),
-      fits_job("BagOfNeighboursWithScores", "diabetes",
-               R"({"estimator": "BaggingRegressor", "params": {"estimator": {"estimator": "KNeighborsRegressor"},
-                  "oob_score": true}})"),
-      fits_job("BagOfPipelines", "wine",
-               R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 5,
-                  "estimator": [{"estimator": "StandardScaler"}, {"estimator": "SVC"}]}})"),
-      fits_job("BagOfFewForests", "iris",
-               R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 2,
-                  "estimator": {"estimator": "RandomForestClassifier", "params": {"n_estimators": 7}}}})"),
-      fits_job(
-          "Votes", "wine",
-          R"({"estimator": "StandardScaler"}, {"estimator": "VotingClassifier", "params": {"voting": "soft", "estimators": [
-                  ["lines", {"estimator": "LogisticRegression", "params": {"max_iter": 2}}],
-                  ["forest", {"estimator": "RandomForestClassifier", "params": {"n_estimators": 30}}],
-                  ["near", {"estimator": "KNeighborsClassifier"}],
-                  ["net", {"estimator": "MLPClassifier", "params": {"max_iter": 3}}],
-                  ["normal", {"estimator": "GaussianNB"}]]}})",
-          "fit"),
-      fits_job("VotesOfValues", "diabetes",
-               R"({"estimator": "VotingRegressor", "params": {"estimators": [
-                  ["ridge", {"estimator": "Ridge"}], ["tree", {"estimator": "DecisionTreeRegressor"}],
-                  ["bag", {"estimator": "BaggingRegressor", "params": {"n_estimators": 3}}]]}})",
-               "fit"),
-      fits_job("Stack", "wine",
-               R"({"estimator": "StackingClassifier", "params": {"passthrough": true, "cv": 3, "estimators": [
-                  ["trees", {"estimator": "ExtraTreesClassifier", "params": {"n_estimators": 5}}],
-                  ["near", {"estimator": "KNeighborsClassifier"}],
-                  ["vectors", [{"estimator": "StandardScaler"}, {"estimator": "SVC"}]]]}})"),
-      fits_job("StackOfTwoClasses", "breast_cancer",
-               R"({"estimator": "StackingClassifier", "params": {"estimators": [
-                  ["normal", {"estimator": "GaussianNB"}], ["tree", {"estimator": "DecisionTreeClassifier"}]]}})",
-               "fit"),
-      fits_job("StackOfValues", "diabetes",
-               R"({"estimator": "StackingRegressor", "params": {"estimators": [
-                  ["ridge", {"estimator": "Ridge"}], ["boost", {"estimator": "GradientBoostingRegressor", "params": {"n_estimators": 5}}]]}})"),
-      fits_job("OneAgainstTheRest", "digits",
-               R"({"estimator": "OneVsRestClassifier", "params": {"estimator": {"estimator": "LinearSVC"}}})", "fit"),
-      fits_job("PairsOfClasses", "digits",
-               R"({"estimator": "OneVsOneClassifier", "params": {"estimator": {"estimator": "GaussianNB"}}})"),
-      fits_job(
-          "Calibrated", "wine",
-          R"({"estimator": "CalibratedClassifierCV", "params": {"estimator": {"estimator": "GaussianNB"}, "method": "isotonic"}})"),
-      fits_job(
-          "CalibratedOnce", "wine",
-          R"({"estimator": "CalibratedClassifierCV", "params": {"estimator": {"estimator": "LinearSVC"}, "ensemble": false}})",
-          "fit"),
-      fits_job("ColumnsByScores", "wine",
-               R"({"estimator": "SequentialFeatureSelector", "params": {"n_features_to_select": 3, "cv": 2,
-                  "estimator": {"estimator": "GaussianNB"}}}, {"estimator": "KNeighborsClassifier"})"),
-      fits_job("ColumnsByElimination", "wine",
-               R"({"estimator": "RFECV", "params": {"step": 3, "cv": 3, "estimator": {"estimator": "RidgeClassifier"}}},
-                  {"estimator": "GaussianNB"})",
-               "fit"),
-      {"SeveralTargets", R"({"dataset": {"builtin": "diabetes"}, "select": {"targets": ["target", "bmi", "s1"]},
-        "pipeline": [{"estimator": "MultiOutputRegressor", "params": {"estimator": {"estimator": "DecisionTreeRegressor"}}}],
-        "task": {"fitScore": {}}})"},
-      {"GridWithARefitOfABag",
-       R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "BaggingClassifier"}],
-        "task": {"gridSearch": {"paramGrid": {"n_estimators": [3, 5]}, "crossValidate": {"cv": 2}}}})"},
   };
 }
 
@@ -295,12 +227,6 @@ std::vector<DealtJob> dealt_jobs() {
 class PipelineOnRanks : public testing::TestWithParam<std::tuple<DealtJob, int>> {};
 INSTANTIATE_TEST_SUITE_P(Jobs, PipelineOnRanks,
                          testing::Combine(testing::ValuesIn(dealt_jobs()), testing::Values(2, 3, 4, 7)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name + "On" + std::to_string(std::get<1>(info.param));
-                         });
-
-INSTANTIATE_TEST_SUITE_P(Fits, PipelineOnRanks,
-                         testing::Combine(testing::ValuesIn(dealt_fits()), testing::Values(2, 3, 4, 7)),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + "On" + std::to_string(std::get<1>(info.param));
                          });
@@ -505,56 +431,6 @@ TEST(PipelineOnRanksErrors, AreThoseOfOneProcessOnEveryRank) {
   }
   EXPECT_THAT(alone, HasSubstr("500"));
   for (const std::string& message : run_on_ranks(spec, 3)) EXPECT_EQ(message, alone);
-}
-
-// The third and the fourth estimator fail, each on another rank; the first one warns.
-TEST(PipelineOnRanksErrors, OfFitsWithinAFitAreThoseOfOneProcess) {
-  const JobSpec spec =
-      spec_from(R"({"dataset": {"builtin": "iris"}, "pipeline": [{"estimator": "VotingClassifier", "params": {
-    "estimators": [["lines", {"estimator": "LogisticRegression", "params": {"max_iter": 1}}],
-                   ["forest", {"estimator": "RandomForestClassifier"}],
-                   ["parts", [{"estimator": "PCA", "params": {"n_components": 9}}, {"estimator": "GaussianNB"}]],
-                   ["more", [{"estimator": "PCA", "params": {"n_components": 8}}, {"estimator": "GaussianNB"}]]]}}], "task": {"fit": {}}})");
-  std::string alone;
-  try {
-    run_alone(spec);
-  } catch (const schema::Error& error) {
-    alone = error.message;
-  }
-  EXPECT_THAT(alone, HasSubstr("'parts'"));
-  for (const int size : {2, 3, 4})
-    for (const std::string& message : run_on_ranks(spec, size)) EXPECT_EQ(message, alone);
-}
-
-TEST(FitsOnRanks, GoToTheRankWithTheLeastWork) {
-  const auto dealt = [](std::vector<PlannedFit> planned, int n_ranks) { return ranks_of_fits(planned, n_ranks); };
-  using testing::ElementsAre;
-  EXPECT_THAT(dealt({{1}, {1}, {1}, {1}, {1}}, 2), ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_THAT(dealt({{1}, {5}, {2}, {2}}, 2), ElementsAre(1, 0, 1, 1));
-  EXPECT_THAT(dealt({{1}}, 3), ElementsAre(0));
-  EXPECT_THAT(dealt({{.cost = 9, .divides = true}, {1}, {1}}, 2), ElementsAre(kEveryRank, 0, 1));
-  EXPECT_THAT(dealt({{.cost = 1, .divides = true}, {1}, {1}}, 2), ElementsAre(0, 1, 0)) << "no more than a share";
-  EXPECT_THAT(dealt({{.cost = 1, .is_large = true}, {1}}, 2), ElementsAre(kEveryRank, 0));
-  EXPECT_THAT(dealt({{0}, {0}}, 2), ElementsAre(0, 0));
-}
-
-TEST(FitsOnRanks, CostWhatTheirStepsSay) {
-  const auto cost = [](const char* step) { return cost_of_fit(schema::value_from_json(step), 1000, 10); };
-  const double tree = cost(R"({"estimator": "DecisionTreeClassifier"})");
-  EXPECT_GT(tree, 0);
-  EXPECT_EQ(
-      cost(
-          R"({"estimator": "BaggingClassifier", "params": {"n_estimators": 7, "estimator": {"estimator": "DecisionTreeClassifier"}}})"),
-      7 * tree);
-  EXPECT_EQ(
-      cost(
-          R"({"estimator": "StackingClassifier", "params": {"cv": 4, "estimators": [["a", {"estimator": "DecisionTreeClassifier"}],
-                    {"name": "b", "estimator": {"estimator": "DecisionTreeClassifier"}}]}})"),
-      4 * 2 * tree);
-  EXPECT_GT(cost(R"({"estimator": "RandomForestClassifier"})"),
-            cost(R"({"estimator": "RandomForestClassifier", "params": {"n_estimators": 9}})"));
-  EXPECT_GT(cost(R"([{"estimator": "StandardScaler"}, {"estimator": "SVC"}])"), cost(R"({"estimator": "SVC"})"));
-  EXPECT_EQ(cost(R"({"estimator": "NoSuchThing"})"), 0);
 }
 
 // A row of the test part that one rank cannot predict.
