@@ -36,7 +36,7 @@ bool is_dealt(const schema::Step& step, bool sums_are_dealt) {
   const CatalogueEntry* const entry = find_estimator(step.estimator);
   if (!entry) return false;
   if (entry->dealt == DealtFit::kTrees || entry->dealt == DealtFit::kFits) return true;
-  if (entry->dealt != DealtFit::kInside) return sums_are_dealt && deals_row_sums(entry->dealt);
+  if (entry->dealt != DealtFit::kInside) return sums_are_dealt && deals_row_sums(*entry, step.params);
   if (given(step, "cv")) return true;
   const schema::Value* inside = given(step, "estimator");
   if (!inside) inside = given(step, "regressor");

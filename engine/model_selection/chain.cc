@@ -26,7 +26,7 @@ std::unique_ptr<Estimator<T>> make(const schema::Step& step) {
 }
 
 bool deals_sums(const schema::Step& step) {
-  return deals_row_sums(find_estimator(step.estimator)->dealt);
+  return deals_row_sums(*find_estimator(step.estimator), step.params);
 }
 
 bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {

@@ -71,7 +71,7 @@ void NestedPredictor<T>::fit(const Context& ctx, const std::string& owner, const
     require_magnitudes(inner, last_step_.estimator, *last_, current, target.weighted());
     last_width_ = current.n_cols();
     if (last_->reads_bins()) binned_table(inner, *current.table);
-    const bool sums_are_dealt = deals_row_sums(find_estimator(last_step_.estimator)->dealt);
+    const bool sums_are_dealt = deals_row_sums(*find_estimator(last_step_.estimator), last_step_.params);
     const RowSumsScope sums(sums_are_dealt && inner.device.traits().uses_host_memory);   // of a fit that all ranks make
     last_->fit(inner, current, target.weighted());
   });

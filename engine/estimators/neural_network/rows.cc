@@ -5,8 +5,9 @@
 namespace kedge::engine {
 
 void add_neural_network(Rows& rows) {
-  add<MLPClassifier>(rows, MLPClassifier<float>::memory, {7, 3});
-  add<MLPRegressor>(rows, MLPRegressor<float>::memory, {7, 1});
+  constexpr RowTraits kTraits{.dealt = DealtFit::kRowSums, .dealt_solver = "lbfgs"};   // else batch after batch
+  add<MLPClassifier>(rows, MLPClassifier<float>::memory, {7, 3}, kTraits);
+  add<MLPRegressor>(rows, MLPRegressor<float>::memory, {7, 1}, kTraits);
 }
 
 }   // namespace kedge::engine
