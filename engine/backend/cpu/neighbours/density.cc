@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <numeric>
 
 #include "engine/backend/cpu/dealt_rows.h"
+#include "engine/backend/cpu/neighbours/density_sets.h"
 #include "engine/backend/cpu/rows.h"
 #include "engine/backend/raw.h"
 #include "engine/backend/simd.h"
@@ -17,95 +17,6 @@ namespace {
 constexpr std::int64_t kTile = 256;
 constexpr std::int64_t kWalkNs = 2000;
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;   // kept between the two passes of a scan: 512 MiB
-
-// Sets of points; a root is the lowest of its set, so that the sets found do not depend on the order of the unions.
-class UnionFind {
- public:
-  explicit UnionFind(VectorView<std::int32_t> parents) : parents_(parents) {
-    std::iota(raw(parents), raw(parents) + parents.size, 0);
-  }
-
-  std::int32_t find(std::int32_t i) const {
-    for (std::int32_t parent = load(i); parent != i; parent = load(i)) {
-      const std::int32_t above = load(parent);
-      if (above != parent) at(i).compare_exchange_weak(parent, above, std::memory_order_relaxed);   // halves the path
-      i = above;
-    }
-    return i;
-  }
-  void unite(std::int32_t a, std::int32_t b) const {
-    for (;;) {
-      a = find(a), b = find(b);
-      if (a == b) return;
-      if (a < b) std::swap(a, b);
-      std::int32_t root = a;
-      if (at(a).compare_exchange_strong(root, b, std::memory_order_relaxed)) return;
-    }
-  }
-
- private:
-  std::atomic_ref<std::int32_t> at(std::int32_t i) const { return std::atomic_ref<std::int32_t>(raw(parents_)[i]); }
-  std::int32_t load(std::int32_t i) const { return at(i).load(std::memory_order_relaxed); }
-  VectorView<std::int32_t> parents_;
-};
-
-// A point, and the lowest point or component known of its set.
-struct Member {
-  std::int32_t point, set;
-};
-
-// Joins the points by the pairs that join_own() finds, which are this rank's alone. Which rank has found a pair does
-// not matter, since a root is the lowest of its set.
-template <class Join>
-void join_on_ranks(Ranks* ranks, const UnionFind& sets, std::int64_t n, const Join& join_own) {
-  if (!ranks) return join_own();
-  const auto own = [&] {
-    join_own();
-    std::vector<Member> joined;
-    for (std::int32_t i = 0; i < n; ++i)
-      if (const std::int32_t root = sets.find(i); root != i) joined.push_back({i, root});
-    return joined;
-  };
-  for (const Member& member : parts_of_ranks<Member>(ranks, own)) sets.unite(member.point, member.set);
-}
-
-// Every rank gets the core points that mark_own() marks on any; it marks this rank's alone.
-template <class Mark>
-void find_core(Ranks* ranks, const DensityJob& job, const Mark& mark_own) {
-  if (!ranks) return mark_own();
-  std::fill_n(raw(job.core), job.core.size, std::uint8_t{0});
-  const auto own = [&] {
-    mark_own();
-    std::vector<std::int32_t> found;
-    for (std::int32_t i = 0; i < job.core.size; ++i)
-      if (raw(job.core)[i]) found.push_back(i);
-    return found;
-  };
-  for (const std::int32_t i : parts_of_ranks<std::int32_t>(ranks, own)) raw(job.core)[i] = 1;
-}
-
-// Every rank gets the lowest component that claim_own() finds on any for a point that is not core.
-template <class Claim>
-void take_lowest(Ranks* ranks, const DensityJob& job, const Claim& claim_own) {
-  if (!ranks) return claim_own();
-  const auto own = [&] {
-    claim_own();
-    std::vector<Member> found;
-    for (std::int32_t i = 0; i < job.core.size; ++i)
-      if (!raw(job.core)[i] && raw(job.component)[i] >= 0) found.push_back({i, raw(job.component)[i]});
-    return found;
-  };
-  for (const Member& member : parts_of_ranks<Member>(ranks, own)) {
-    std::int32_t& lowest = raw(job.component)[member.point];
-    if (lowest < 0 || member.set < lowest) lowest = member.set;
-  }
-}
-
-// Components of core points from their roots; the others keep -1.
-void name_components(const UnionFind& sets, const DensityJob& job, std::vector<std::int32_t>& component) {
-  for (std::int64_t i = 0; i < job.core.size; ++i)
-    component[static_cast<std::size_t>(i)] = raw(job.core)[i] ? sets.find(static_cast<std::int32_t>(i)) : -1;
-}
 
 template <Metric M, class T>
 KEDGE_CLONES bool walk_is_core(const KdView<T>& tree, const T* q, double power, const DensityJob& job) {
@@ -184,19 +95,16 @@ void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Dista
       each([&](std::int32_t i, const T* q) { raw(job.core)[i] = walk_is_core<M>(tree, q, distance.power, job); });
     });
     const UnionFind sets(job.component);
-    join_on_ranks(ranks, sets, tree.n, [&] {
+    join_core(ranks, sets, job, [&] {
       each([&](std::int32_t i, const T* q) {
         if (!raw(job.core)[i]) return;
         JoinVisitor<T> visitor{job, sets, i};
         walk_join<M>(tree, q, distance.power, visitor);
       });
     });
-    std::vector<std::int32_t> component(static_cast<std::size_t>(tree.n));
-    name_components(sets, job, component);
-    std::copy(component.begin(), component.end(), raw(job.component));
     const bool few_core =
         2 * std::count(raw(job.core), raw(job.core) + tree.n, 1) < tree.n;   // the fewer look for the others
-    take_lowest(ranks, job, [&] {
+    name_points(ranks, sets, job, [&](const std::vector<std::int32_t>& component) {
       each([&](std::int32_t i, const T* q) {
         if (few_core && raw(job.core)[i])
           walk_claim<M>(tree, q, distance.power, job, component[static_cast<std::size_t>(i)]);
@@ -209,12 +117,8 @@ void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Dista
 
 namespace {
 
-struct Pair {
-  std::int32_t a, b;   // a < b
-};
-
-// The pairs within the distance, by this rank's tiles of the upper triangle. Kept where they fit, so that a second look
-// costs nothing.
+// The pairs within the distance, a < b, by this rank's tiles of the upper triangle. Kept where they fit, so that a
+// second look costs nothing.
 template <class T>
 class PairTiles {
  public:
@@ -331,28 +235,9 @@ void scan_density(const PairScan<T>& scan, const DensityJob& job) {
   if (job.weights.empty()) count_rows(ranks, tiles, job);
   else find_core(ranks, job, [&] { weigh_rows(scan, job, own_rows(ranks, n)); });
   const UnionFind sets(job.component);
-  std::vector<std::vector<Pair>> borders(static_cast<std::size_t>(omp_get_max_threads()));
-  join_on_ranks(ranks, sets, n, [&] {
-    tiles.each([&](const std::vector<Pair>& pairs) {
-      auto& border = borders[static_cast<std::size_t>(omp_get_thread_num())];
-      for (const Pair& pair : pairs) {
-        const bool a = raw(job.core)[pair.a], b = raw(job.core)[pair.b];
-        if (a && b) sets.unite(pair.a, pair.b);
-        else if (a || b) border.push_back(a ? Pair{pair.b, pair.a} : pair);   // the border point, the core point
-      }
-    });
-  });
-  std::vector<std::int32_t> component(static_cast<std::size_t>(n));
-  name_components(sets, job, component);
-  std::copy(component.begin(), component.end(), raw(job.component));
-  take_lowest(ranks, job, [&] {
-    for (const auto& border : borders)
-      for (const Pair& pair : border) {
-        std::int32_t& own = raw(job.component)[pair.a];
-        const std::int32_t other = component[static_cast<std::size_t>(pair.b)];
-        if (own < 0 || other < own) own = other;
-      }
-  });
+  PairJoin found(sets, job);
+  join_core(ranks, sets, job, [&] { tiles.each([&](const std::vector<Pair>& pairs) { found.join(pairs); }); });
+  name_points(ranks, sets, job, [&](const std::vector<std::int32_t>& component) { found.claim(component); });
 }
 
 template void tree_density(const KdView<float>&, MatrixView<const float>, const Distance&, const DensityJob&);
