@@ -2,6 +2,7 @@
 #include "engine/estimators/own_values.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -51,6 +52,24 @@ OwnValues<T>::OwnValues(const Context& ctx, const Samples<T>& X) {
   values_ = std::as_const(demanded_).view();
 }
 
+namespace {
+
+// Those of the rows at these positions that are this rank's, as the table has them.
+template <class T>
+std::vector<std::byte> own_bytes(const Ranks& ranks, const Samples<T>& X, const std::vector<std::int32_t>& positions) {
+  const Part own = own_rows(&ranks, X.n_rows());
+  const auto first = std::ranges::lower_bound(positions, own.begin),
+             last = std::ranges::lower_bound(positions, own.end);
+  ByteWriter out;
+  for (auto row = first; row != last; ++row) {
+    const auto values = host_view(std::as_const(X.table->X).view()).row(*row);
+    out.append(values.data(), static_cast<std::size_t>(values.size()) * sizeof(T));
+  }
+  return out.take();
+}
+
+}   // namespace
+
 template <class T>
 OwnCentredValues<T>::OwnCentredValues(const Context& ctx, const Samples<T>& X, const std::vector<double>& mean)
     : centred_(X.then(mean, std::vector<double>(mean.size(), 1.0))) {
@@ -76,22 +95,36 @@ template <class T>
 Samples<T> drawn_rows(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& positions) {
   Ranks* const ranks = ranks_of_table(ctx, X);
   if (!ranks) return rows_at(ctx, X, std::span<const std::int32_t>(positions));
-  const PartedBytes shares = ranks->share([&] {
-    const Part own = own_rows(ranks, X.n_rows());
-    const auto first = std::ranges::lower_bound(positions, own.begin),
-               last = std::ranges::lower_bound(positions, own.end);
-    ByteWriter out;
-    for (auto row = first; row != last; ++row) {
-      const auto values = host_view(std::as_const(X.table->X).view()).row(*row);
-      out.append(values.data(), static_cast<std::size_t>(values.size()) * sizeof(T));
-    }
-    return out.take();
-  });
+  const PartedBytes shares = ranks->share([&] { return own_bytes(*ranks, X, positions); });
   Matrix<T> drawn(ctx.memory(), std::ssize(positions), X.n_cols());
   ctx.memory().to_device(drawn.data(), shares.bytes.data(), shares.bytes.size());
   Samples<T> samples = samples_of(std::move(drawn), X.table->features);
   samples.table->is_finite = X.table->is_finite, samples.shift = X.shift, samples.scale = X.scale;
   return samples;
+}
+
+template <class T>
+std::vector<double> rows_of_first_rank(const Context& ctx, const Samples<T>& X,
+                                       const std::vector<std::int32_t>& positions) {
+  if (positions.empty()) return {};
+  if (!has_own_rows(ctx, X)) return host_values(ctx, rows_at(ctx, X, std::span<const std::int32_t>(positions)));
+  Ranks* const ranks = ranks_of_table(ctx, X);
+  const auto d = static_cast<std::size_t>(X.n_cols());
+  std::vector<double> values;
+  std::vector<T> row(d), mapped(d);
+  for (int from = 0; from < ranks->size(); ++from) {
+    const PartedBytes shares = ranks->gather([&] {
+      if (from == 0 && ranks->is_first()) values.reserve(positions.size() * d);
+      return from == ranks->rank() ? own_bytes(*ranks, X, positions) : std::vector<std::byte>();
+    });
+    for (std::size_t at = 0; at < shares.bytes.size(); at += d * sizeof(T)) {
+      std::memcpy(row.data(), shares.bytes.data() + at, d * sizeof(T));
+      if (X.is_affine()) map_row(X, row.data(), mapped.data());
+      const std::vector<T>& found = X.is_affine() ? mapped : row;
+      values.insert(values.end(), found.begin(), found.end());
+    }
+  }
+  return values;
 }
 
 namespace {
@@ -181,6 +214,10 @@ template class OwnCentredValues<double>;
 template Samples<float> drawn_rows(const Context&, const Samples<float>&, const std::vector<std::int32_t>&);
 template Samples<double> drawn_rows(const Context&, const Samples<double>&, const std::vector<std::int32_t>&);
 
+template std::vector<double> rows_of_first_rank(const Context&, const Samples<float>&,
+                                                const std::vector<std::int32_t>&);
+template std::vector<double> rows_of_first_rank(const Context&, const Samples<double>&,
+                                                const std::vector<std::int32_t>&);
 template bool has_own_rows(const Context&, const Samples<float>&);
 template bool has_own_rows(const Context&, const Samples<double>&);
 template Samples<float> made_rows(const Context&, const Samples<float>&, std::vector<Feature>, MakeRow<float>);

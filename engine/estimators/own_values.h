@@ -45,6 +45,12 @@ class OwnCentredValues {
 template <class T>
 Samples<T> drawn_rows(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& positions);
 
+// The values of the samples at these positions, which ascend, in double, for what the first rank stores. Where
+// has_own_rows(), each rank brings those of its own, one rank after the other, and only the first gets them.
+template <class T>
+std::vector<double> rows_of_first_rank(const Context& ctx, const Samples<T>& X,
+                                       const std::vector<std::int32_t>& positions);
+
 // Whether X is all rows of a table of which this rank has its own (engine/table/own_rows.h, or made_rows()), and ranks
 // divide the sums over them. The same on every rank.
 template <class T>

@@ -13,6 +13,7 @@
 #include "engine/core/process_memory.h"
 #include "engine/core/require.h"
 #include "engine/estimators/catalogue.h"
+#include "engine/estimators/cluster/memory.h"
 #include "engine/estimators/memory_need.h"
 #include "engine/estimators/svm/memory.h"
 #include "engine/estimators/svm/shared_kernel.h"
@@ -58,7 +59,7 @@ class ChainNeeds {
  public:
   explicit ChainNeeds(SampleShape X, std::int64_t linked_from = 0) : linked_from_(linked_from), X_(std::move(X)) {}
 
-  // Where steps make rows of which a rank has its own, there are so many.
+  // Where steps make or read rows of which a rank has its own, there are so many.
   void set_own_rows(std::int64_t rows) { own_rows_ = rows; }
 
   // Calls see(i, need, key) for each step, until one refuses its samples. key: of the step.
@@ -85,14 +86,17 @@ class ChainNeeds {
     std::optional<MemoryNeed> need;
     std::int64_t linked_copy = 0;
   };
-  static SampleShape in_place(SampleShape X) {
-    X.in_place = true;
-    return X;
+  static bool gives_rows(const Known& known) {   // to every rank
+    return find_estimator(known.step->estimator)->leaves == RowsLeft::kGiven;
   }
   void add(const std::shared_ptr<const Step>& step) {
     const SampleShape& X = known_.empty() ? X_ : known_.back().need->out;
     const std::int64_t copied = linked_of(X.copy(), X);
-    std::optional<MemoryNeed> need = need_of(copied > 0 ? in_place(X) : X, *step);
+    SampleShape read = X;
+    if (copied > 0) read.in_place = true;
+    if (own_rows_ && memory::divides_rows(*step) && std::ranges::none_of(known_, gives_rows))
+      read.table_rows = X.rows, read.rows = *own_rows_;
+    std::optional<MemoryNeed> need = need_of(read, *step);
     if (need && own_rows_ && find_estimator(step->estimator)->leaves == RowsLeft::kOwn)
       need->made = need->made / X.rows * *own_rows_, need->work = need->work / X.rows * *own_rows_;
     known_.push_back({step, step_key(*step), std::move(need), copied});
@@ -290,13 +294,14 @@ std::int64_t most_classes(const TaskTarget& target) {
   return static_cast<std::int64_t>(most);
 }
 
-Peak task_peak(const MemoryInputs& in, const SampleShape& all) {
+// rank_rows: of a rank that has its own rows of the table alone.
+Peak task_peak(const MemoryInputs& in, const SampleShape& all, std::optional<std::int64_t> rank_rows) {
   const CheckedJob& job = in.job;
   const SharedSteps own = shared_steps(job.spec.pipeline);
   const bool has_parts = !std::holds_alternative<schema::Fit>(job.spec.task) &&
                          !(is_inspection(job.spec.task) && !parts_of(job.spec.task));
   ChainNeeds whole(all, in.linked_from);
-  if (in.ranks) whole.set_own_rows(own_rows(in.ranks, all.rows).size());
+  if (rank_rows) whole.set_own_rows(*rank_rows);
   Peak peak = fits_all_rows(job.spec.task) ? chain_peak(own, whole) : Peak{};
   if (has_parts) peak.needed = 0;   // a search fits another candidate, or none
   PartPeaks part_peak(all, part_of(job.spec.task, all.rows), in.linked_from);
@@ -370,13 +375,17 @@ MemoryPlan plan_memory(const MemoryInputs& in) {
   const std::int64_t whole_table = table_size(in, all), table = in.linked_from > 0 ? 0 : whole_table,
                      of_targets = bytes_of(n, std::ssize(in.target.outputs),
                                            kOutputBytes + (scores_proba(in.job) ? kProbaBytes : 0));
-  const Peak peak = task_peak(in, all);
+  std::optional<std::int64_t> rank_rows;
+  if (in.ranks) rank_rows = own_rows(in.ranks, n).size();
+  const Peak peak = task_peak(in, all, rank_rows);
   plan.peak_bytes = plan.mapped_bytes + n * kTargetBytes + of_targets + (in.is_host ? kOfProcess : 0) + table +
                     peak.bytes + inspection_bytes(in, all);
   plan.needed_bytes = table + peak.needed;
   plan.linked_bytes = in.linked_from > 0 ? whole_table + peak.linked : 0;
   if (reads_own_rows(in.job.spec) && !in.has_table && can_load_own_rows(in.is_host, in.selection, in.meta)) {
-    plan.divided_rows = n, plan.row_bytes = all.cols * all.value_bytes, plan.whole_bytes = peak.needed;
+    plan.divided_rows = n, plan.whole_bytes = task_peak(in, all, 0).needed;
+    const std::int64_t of_rows = (peak.needed - plan.whole_bytes) / std::max<std::int64_t>(1, rank_rows.value_or(n));
+    plan.row_bytes = all.cols * all.value_bytes + of_rows;
     plan.ranks = in.ranks ? in.ranks->size() : 1;
   }
   plan.step = in.job.spec.pipeline[std::min(peak.step, in.job.spec.pipeline.size() - 1)].estimator;

@@ -51,6 +51,7 @@ SUMS = {
     "boosting": rows("make_classification", {"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 5}}, n_features=20, n_informative=8),
     "counts": rows("make_classification", {"estimator": "BernoulliNB"}, n_informative=8),
     "density": rows("make_blobs", {"estimator": "StandardScaler"}, {"estimator": "DBSCAN", "params": {"eps": 1.0}}, n_samples=20000, n_features=6),
+    "density_of_columns": rows("make_blobs", {"estimator": "SimpleImputer"}, {"estimator": "DBSCAN", "params": {"eps": 5.0}}, n_features=20),
     "columns": rows("make_regression", {"estimator": "RobustScaler"}, {"estimator": "MinMaxScaler"}, {"estimator": "SimpleImputer", "params": {"strategy": "median"}},
                     {"estimator": "Ridge"}),
     "bag": rows("make_classification", {"estimator": "BaggingClassifier", "params": {"n_estimators": 5, "max_samples": 0.1, "oob_score": True}}, n_informative=8),
@@ -191,7 +192,8 @@ class Cluster(unittest.TestCase):
         jobs = [rows("make_classification", {"estimator": "GaussianNB"}, n_features=50, n_informative=8, n_classes=3),
                 rows("make_regression", {"estimator": "Ridge"}, n_features=50),
                 rows("make_classification", {"estimator": "LogisticRegression"}, n_features=50, n_informative=8, n_classes=3),
-                rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 5, "random_state": 1}}, n_features=50)]
+                rows("make_blobs", {"estimator": "KMeans", "params": {"n_clusters": 5, "random_state": 1}}, n_features=50),
+                {**rows("make_blobs", {"estimator": "DBSCAN", "params": {"eps": 9.5, "min_samples": 8}}, n_features=50), "select": {"dtype": "float32"}}]
         with cluster(2) as server:
             for job in jobs:
                 done = server.run({**job, "device": "cluster"})
@@ -223,6 +225,9 @@ class Cluster(unittest.TestCase):
             words = {where: server.run({"dataset": holes, "task": {"predict": {"model": model}}, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
             self.assertEqual(words["cpu"], words["cluster"])
             self.assertIn("NaN", words["cpu"])
+            density = {"dataset": holes, "pipeline": [{"estimator": "StandardScaler"}, {"estimator": "DBSCAN"}], "task": {"fit": {}}}
+            words = {where: server.run({**density, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
+            self.assertEqual(words["cpu"], words["cluster"])
             words = {where: server.run({**fit, "dataset": holes, "device": where})["error"]["message"] for where in ("cpu", "cluster")}
             self.assertEqual(words["cpu"], words["cluster"])   # each rank loads its own rows
             self.assertIn("column 'u' has 1 missing value (NaN), the first in row 15000", words["cpu"])

@@ -1,14 +1,18 @@
 // DBSCAN: components of dense rows from the backend, numbered on the host.
 #include "engine/estimators/cluster/dbscan.h"
 
+#include <fmt/core.h>
+
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/own_values.h"
 
 namespace kedge::engine {
 namespace {
 
 using P = DbscanParams;
 constexpr const char* kName = "DBSCAN";
+constexpr std::int64_t kMostNumbers = 7'000'000;   // labels, core samples and components: a result's message has 60 MiB
 
 const ParamSet<P>& param_set() {
   static const ParamSet<P> set = [] {
@@ -18,17 +22,6 @@ const ParamSet<P>& param_set() {
     return add_neighbor_params(s);
   }();
   return set;
-}
-
-// The rows with these indices, in double.
-template <class T>
-std::vector<double> rows_at(const Context& ctx, const Samples<T>& X, const std::vector<std::int32_t>& indices) {
-  if (indices.empty()) return {};
-  const Array<std::int32_t> rows(ctx.memory(), std::span<const std::int32_t>(indices));
-  Matrix<T> scratch, chosen(ctx.memory(), rows.size(), X.n_cols());
-  ctx.ops<T>().tables->gather(X.values(ctx, scratch), rows.view(), {}, {}, chosen.view());
-  const std::vector<T> host = chosen.to_host();
-  return {host.begin(), host.end()};
 }
 
 }  // namespace
@@ -46,7 +39,9 @@ schema::EstimatorInfo DBSCAN<T>::info() {
           .doc = "Clusters of dense rows, and noise.",
           .params = param_set().infos(),
           .attributes = {"labels_", "core_sample_indices_", "components_"},
-          .deviations = {"Other metrics than the listed ones, and callables, are refused."}};
+          .deviations = {"Other metrics than the listed ones, and callables, are refused.",
+                         "components_ is left out where labels, core samples and components are more than 7,000,000 "
+                         "numbers together."}};
 }
 
 template <class T>
@@ -69,15 +64,22 @@ void DBSCAN<T>::fit(const Context& ctx, const Samples<T>& X, const Target& y) {
     if (is_core[i] && labels_[i] == static_cast<std::int32_t>(i)) names[i] = n_clusters++;
   }
   for (std::int32_t& label : labels_) label = label < 0 ? -1 : names[static_cast<std::size_t>(label)];
-  components_ = rows_at(ctx, X, core_);
   n_features_ = X.n_cols();
+  const std::int64_t n_core = std::ssize(core_), numbers = X.n_rows() + n_core * (2 + n_features_);
+  components_ = numbers <= kMostNumbers ? rows_of_first_rank(ctx, X, core_) : std::vector<double>();
+  if (numbers > kMostNumbers)
+    ctx.warn(
+        fmt::format("{}: components_, {} x {}, is left out, since no result holds so much: it is the rows at "
+                    "core_sample_indices_",
+                    kName, n_core, n_features_));
 }
 
 template <class T>
 schema::ValueMap DBSCAN<T>::attributes() const {
-  return {{"labels_", std::vector<double>(labels_.begin(), labels_.end())},
-          {"core_sample_indices_", std::vector<double>(core_.begin(), core_.end())},
-          {"components_", rows_value(components_, n_features_)}};
+  schema::ValueMap map{{"labels_", std::vector<double>(labels_.begin(), labels_.end())},
+                       {"core_sample_indices_", std::vector<double>(core_.begin(), core_.end())}};
+  if (core_.empty() || !components_.empty()) map.emplace_back("components_", rows_value(components_, n_features_));
+  return map;
 }
 
 template <class T>
@@ -85,7 +87,9 @@ void DBSCAN<T>::state(StateArchive& archive) {
   archive.features(n_features_);
   archive.indices("labels", labels_, kAnySize, -1, kMaxSize);
   archive.indices("core", core_, kAnySize, 0, static_cast<std::int64_t>(labels_.size()) - 1);
-  archive.field("components", components_, static_cast<std::int64_t>(core_.size()), n_features_);
+  archive.field("components", components_, kAnySize, n_features_);
+  archive.expect(components_.empty() || std::ssize(components_) == std::ssize(core_) * n_features_, "components",
+                 "has other rows than the core samples");
 }
 
 template class DBSCAN<float>;

@@ -32,7 +32,7 @@ class DBSCAN final : public Clusterer<T> {
  private:
   DbscanParams params_;
   std::vector<std::int32_t> labels_, core_;
-  std::vector<double> components_;   // the core rows
+  std::vector<double> components_;   // the core rows; empty where they are too many, and on other ranks than the first
   std::int64_t n_features_ = 0;
 };
 

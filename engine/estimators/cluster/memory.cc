@@ -19,8 +19,16 @@ MemoryNeed clusters(const SampleShape& X, const Step& step) {
 
 MemoryNeed density(const SampleShape& X, const Step&) {
   constexpr std::int64_t kMostPairs = std::int64_t{512} << 20, kUsualPairs = 64;   // of a row
-  return {.work = 2 * X.copy() + X.value_size() + X.rows * 8 * kDouble + std::min(kMostPairs, X.rows * kUsualPairs * kDouble),
+  constexpr std::int64_t kMoved = std::int64_t{64} << 20;                          // rows on their way between ranks
+  const std::int64_t all = std::max(X.rows, X.table_rows);
+  return {.work = 2 * X.copy() + X.value_size() + all * 8 * kDouble +
+                  std::min(kMostPairs, X.rows * kUsualPairs * kDouble) +
+                  (X.rows < all ? 2 * X.value_size() + kMoved : 0),
           .minimum = X.copy()};
+}
+
+bool divides_rows(const Step& step) {
+  return step.estimator == "DBSCAN";
 }
 
 }  // namespace kedge::engine::memory

@@ -24,7 +24,7 @@ void add_cluster(Rows& rows) {
                        {.host_part = "the rows of each cluster, and empty clusters"});
   add<DBSCAN>(rows, memory::density, {5, 0, 34},
               {.host_part = "the numbers of the clusters, and with at most 10 columns the tree of the points",
-               .dealt = DealtFit::kRowSums});
+               .dealt = DealtFit::kOwnRows});
   add<Birch>(rows, Birch<float>::memory, {10, 3, 62}, {.host_part = "the subclusters, and which of them are merged"});
   add<OPTICS>(rows, OPTICS<float>::memory, {5, 0, 120}, {.host_part = "the order of the rows, and the clusters in it"});
   add<HDBSCAN>(rows, HDBSCAN<float>::memory, {6, 0, 120},

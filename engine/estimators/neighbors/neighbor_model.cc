@@ -8,6 +8,7 @@
 #include "engine/core/fold_parts.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/own_values.h"
 
 namespace kedge::engine {
 namespace {
@@ -20,22 +21,38 @@ constexpr std::int64_t kZeroColumns = 2;
 // Rows of length 1, followed by two columns that are 0 except for rows of zeros, so that those are at cosine distance 1
 // from all others: half the squared Euclidean distance of two such rows is 1 - cosine, and exactly 0 for equal ones.
 template <class T>
-Matrix<T> unit_rows(const Context& ctx, MatrixView<const T> X, int zero_column) {
-  std::vector<T> rows(static_cast<std::size_t>(X.rows * X.stride)), units(static_cast<std::size_t>(X.rows * (X.cols + kZeroColumns)), T{0});
-  if (X.rows > 0) ctx.memory().to_host(rows.data(), X.data, (rows.size() - static_cast<std::size_t>(X.stride - X.cols)) * sizeof(T));
-  for (std::int64_t i = 0; i < X.rows; ++i) {
-    const T* const row = rows.data() + i * X.stride;
-    T* const unit = units.data() + i * (X.cols + kZeroColumns);
-    double largest = 0, sum = 0;   // scaled: neither overflow nor underflow
-    for (std::int64_t j = 0; j < X.cols; ++j) largest = std::max(largest, std::abs(static_cast<double>(row[j])));
-    for (std::int64_t j = 0; largest > 0 && j < X.cols; ++j) {
-      const double share = static_cast<double>(row[j]) / largest;
-      sum += share * share;
-    }
-    for (std::int64_t j = 0; largest > 0 && j < X.cols; ++j) unit[j] = static_cast<T>(static_cast<double>(row[j]) / largest / std::sqrt(sum));
-    if (largest == 0) unit[X.cols + zero_column] = T{1};
+void make_unit(const T* row, std::int64_t d, int zero_column, T* unit) {
+  double largest = 0, sum = 0;   // scaled: neither overflow nor underflow
+  for (std::int64_t j = 0; j < d; ++j) largest = std::max(largest, std::abs(static_cast<double>(row[j])));
+  for (std::int64_t j = 0; largest > 0 && j < d; ++j) {
+    const double share = static_cast<double>(row[j]) / largest;
+    sum += share * share;
   }
+  std::fill_n(unit, d + kZeroColumns, T{0});
+  for (std::int64_t j = 0; largest > 0 && j < d; ++j)
+    unit[j] = static_cast<T>(static_cast<double>(row[j]) / largest / std::sqrt(sum));
+  if (largest == 0) unit[d + zero_column] = T{1};
+}
+
+template <class T>
+Matrix<T> unit_rows(const Context& ctx, MatrixView<const T> X, int zero_column) {
+  std::vector<T> rows(static_cast<std::size_t>(X.rows * X.stride)),
+      units(static_cast<std::size_t>(X.rows * (X.cols + kZeroColumns)));
+  if (X.rows > 0) ctx.memory().to_host(rows.data(), X.data, (rows.size() - static_cast<std::size_t>(X.stride - X.cols)) * sizeof(T));
+  for (std::int64_t i = 0; i < X.rows; ++i)
+    make_unit(rows.data() + i * X.stride, X.cols, zero_column, units.data() + i * (X.cols + kZeroColumns));
   return Matrix<T>(ctx.memory(), X.rows, X.cols + kZeroColumns, units);
+}
+
+// The points of rows of which a rank has its own: of these alone.
+template <class T>
+Samples<T> own_points(const Context& ctx, const Samples<T>& X, bool is_cosine) {
+  const std::int64_t d = X.n_cols(), cols = is_cosine ? d + kZeroColumns : d;
+  return made_rows<T>(ctx, X, std::vector<Feature>(static_cast<std::size_t>(cols)),
+                      [d, is_cosine](const T* cells, T* out) {
+                        if (is_cosine) make_unit(cells, d, 0, out);
+                        else std::copy_n(cells, d, out);
+                      });
 }
 
 }  // namespace
@@ -69,7 +86,10 @@ void NeighborModel<T>::announce(WorkCache& plan, const std::string& content, con
 template <class T>
 typename NeighborModel<T>::Points NeighborModel<T>::index_points(const Context& ctx, const Samples<T>& X) const {
   Points points{X, nullptr};
-  if (metric_.is_cosine || X.rows || X.is_affine()) {
+  const bool is_table = !metric_.is_cosine && !X.rows && !X.is_affine();
+  if (!is_table && has_own_rows(ctx, X)) {
+    points.rows = own_points(ctx, X, metric_.is_cosine);
+  } else if (!is_table) {
     Matrix<T> scratch;
     const MatrixView<const T> values = X.values(ctx, scratch);
     points.rows = samples_of(metric_.is_cosine ? unit_rows(ctx, values, 0) : std::move(scratch));

@@ -231,6 +231,23 @@ TEST(RanksThatDo, DivideTheRowsThatAnImputerMakes) {
   EXPECT_GE(alone.peak_bytes - divided.peak_bytes, std::int64_t{64} << 20);   // half of the table, and of as much again
 }
 
+TEST(RanksThatDo, DivideThePointsOfDbscan) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  const std::vector<schema::Step> steps{{"StandardScaler", {}}, {"DBSCAN", {}}};
+  const MemoryPlan alone = plan_of_rows(steps, kMiB);   // 64 MiB, and as much again, scaled
+  EXPECT_EQ(alone.row_bytes, 2 * 64);
+  EXPECT_EQ(alone.needed_bytes - alone.whole_bytes, 128 * kMiB);
+  EXPECT_THAT(refusal(alone, 32 * kMiB), HasSubstr("; 4 ranks on machines"));
+  const auto comms = make_thread_comms(4);
+  Ranks first(*comms[0]);
+  const MemoryPlan divided = plan_of_rows(steps, kMiB, schema::Fit{}, &first);
+  EXPECT_EQ(divided.row_bytes, 2 * 64);
+  EXPECT_EQ(divided.needed_bytes - divided.whole_bytes, 32 * kMiB);
+  EXPECT_GE(alone.peak_bytes - divided.peak_bytes, 128 * kMiB);
+  const std::vector<schema::Step> given{{"PCA", {{"n_components", 4}}}, {"DBSCAN", {}}};   // every rank has all points
+  EXPECT_EQ(plan_of_rows(given, kMiB).row_bytes, 64);
+}
+
 TEST_F(MemoryOfAJob, IsPredictedAndMeasured) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory is in the way";

@@ -360,6 +360,40 @@ TEST_P(OwnRowsOnRanks, LoadTheirShareAndGiveTheResultOfOneProcess) {
   }
 }
 
+// Points of 4 MB. By cells and halos in few columns, by a ring in many; labels, core samples, their rows and the model.
+TEST(OwnRows, AreThePointsOfDbscan) {
+  struct Points {
+    int n_features;
+    const char* steps;
+  };
+  const Points fits[] = {
+      {8, R"({"estimator": "DBSCAN", "params": {"eps": 1.1, "min_samples": 8}})"},
+      {8, R"({"estimator": "StandardScaler"}, {"estimator": "DBSCAN", "params": {"eps": 0.2, "min_samples": 6}})"},
+      {8, R"({"estimator": "DBSCAN", "params": {"eps": 0.002, "metric": "cosine", "algorithm": "brute"}})"},
+      {20, R"({"estimator": "SimpleImputer"}, {"estimator": "MinMaxScaler"},
+              {"estimator": "DBSCAN", "params": {"eps": 0.33, "min_samples": 4}})"},
+      {20, R"({"estimator": "DBSCAN", "params": {"eps": 0.01, "metric": "cosine", "min_samples": 8}})"},
+  };
+  for (const auto& [n_features, steps] : fits) {
+    const int n_samples = n_features == 8 ? 60'000 : 24'000;
+    const JobSpec spec = spec_from(fmt::format(
+        R"({{"dataset": {{"generate": {{"name": "make_blobs", "params": {{"n_samples": {}, "n_features": {}, "centers": 30, "random_state": 1}}}}}},
+          "select": {{"dtype": "float64"}}, "pipeline": [{}], "task": {{"fit": {{}}}}}})",
+        n_samples, n_features, steps));
+    ASSERT_TRUE(reads_own_rows(spec));
+    const std::string alone = run_alone(spec);
+    for (const int size : {2, 3, 4}) {
+      std::string log;
+      EXPECT_EQ(run_on_ranks(spec, size, &log)[0], alone) << steps << size;
+      double held = 0, all = 0;
+      const std::size_t at = log.find("the first rank loaded ");
+      ASSERT_NE(at, log.npos) << log;
+      ASSERT_EQ(std::sscanf(log.c_str() + at, "the first rank loaded %lf of %lf MiB of the table", &held, &all), 2);
+      EXPECT_LE(held, all / size * 1.1 + 0.3) << steps << size;
+    }
+  }
+}
+
 // One cell in 19 is missing, and all of the fourth column.
 std::filesystem::path write_with_missing(const std::filesystem::path& folder) {
   constexpr std::int64_t kRows = 60'000, kCols = 24;
@@ -421,6 +455,8 @@ TEST(OwnRows, AreReadByStepsThatNeedNoOthers) {
   EXPECT_TRUE(reads(R"({"estimator": "MinMaxScaler", "params": {"clip": false}}, {"estimator": "Ridge"})"));
   EXPECT_FALSE(reads(R"({"estimator": "MinMaxScaler", "params": {"clip": true}}, {"estimator": "Ridge"})"));
   EXPECT_FALSE(reads(R"({"estimator": "LinearDiscriminantAnalysis"})"));
+  EXPECT_TRUE(reads((scaler + R"({"estimator": "DBSCAN"})").c_str()));
+  EXPECT_FALSE(reads(R"({"estimator": "HDBSCAN"})"));
   EXPECT_TRUE(reads(R"({"estimator": "SimpleImputer"}, {"estimator": "RobustScaler"}, {"estimator": "Ridge"})"));
   EXPECT_FALSE(reads(R"({"estimator": "SimpleImputer"}, {"estimator": "DecisionTreeClassifier"})"));
 }

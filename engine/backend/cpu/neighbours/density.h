@@ -3,6 +3,7 @@
 
 #include "engine/backend/cpu/neighbours/pair_scan.h"
 #include "engine/backend/kd_search.h"
+#include "engine/comm/ranks.h"
 
 namespace kedge::engine {
 
@@ -21,5 +22,11 @@ void tree_density(const KdView<T>& tree, MatrixView<const T> points, const Dista
 // pair is computed twice.
 template <class T>
 void scan_density(const PairScan<T>& scan, const DensityJob& job);
+
+// The same where a rank has its own rows of the points alone (demand_memory.h). It gets those of others in pieces, or
+// a halo of them. False, and nothing was done: the sums of these weights depend on their order, which is that of a tree
+// over all points. The same on every rank.
+template <class T>
+bool density_of_own_rows(Ranks& ranks, MatrixView<const T> points, const Distance& distance, const DensityJob& job);
 
 }  // namespace kedge::engine

@@ -17,6 +17,7 @@
 #include "engine/backend/cpu/wide/byte_scan.h"
 #include "engine/backend/host/kd_tree.h"
 #include "engine/backend/raw.h"
+#include "engine/core/demand_memory.h"
 #include "engine/core/require.h"
 
 namespace kedge::engine {
@@ -98,7 +99,7 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
  public:
   CpuNeighbourIndex(NeighbourOps<T>& ops, MatrixView<const T> points, const Distance& distance)
       : ops_(ops), points_(points), distance_(distance) {
-    if (points.cols <= kKdColumns && points.rows >= kKdFewestPoints) tree_.emplace(points);
+    if (!DemandMemory::any_holds(raw(points))) make_tree();
   }
 
   void nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) override {
@@ -143,8 +144,12 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
 
   void density_components(double limit, double least, VectorView<const double> weights, VectorView<std::uint8_t> core,
                           VectorView<std::int32_t> component) override {
-    if (tree_) tree_density(tree_->view(), points_, distance_, {limit, least, weights, core, component});
-    else scan_density(scan(), {limit, least, weights, core, component});
+    const DensityJob job{limit, least, weights, core, component};
+    Ranks* const with_own_rows = DemandMemory::any_holds(raw(points_)) ? ranks_of_rows(points_.rows) : nullptr;
+    if (with_own_rows && density_of_own_rows(*with_own_rows, points_, distance_, job)) return;
+    make_tree();
+    if (tree_) tree_density(tree_->view(), points_, distance_, job);
+    else scan_density(scan(), job);
   }
 
  private:
@@ -153,8 +158,14 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
     return n >= kFewestDealtQueries ? ranks_of_rows(points_.rows) : nullptr;
   }
 
+  // Reads all points: where a rank has its own rows of them, not before it has to.
+  void make_tree() {
+    if (!tree_ && points_.cols <= kKdColumns && points_.rows >= kKdFewestPoints) tree_.emplace(points_);
+  }
+
   void find_nearest(MatrixView<const T> queries, int k, MatrixView<std::int32_t> indices, MatrixView<T> reduced) {
     if (queries.rows == 0) return;
+    make_tree();
     if (!tree_ && distance_.metric == Metric::kEuclidean) return scan_euclidean(queries, k, indices, reduced);
     const std::vector<std::int32_t> order = tree_ ? in_order_of_place(queries, tree_->view()) : std::vector<std::int32_t>();
     with_metric(distance_.metric, [&]<Metric M>() {
@@ -175,6 +186,7 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   }
 
   void count(MatrixView<const T> queries, double limit, std::int32_t* counts) {
+    make_tree();
     if (!tree_) {
       return scan_within(queries, limit, false, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
         std::fill_n(counts + first, rows, 0);
@@ -191,6 +203,7 @@ class CpuNeighbourIndex final : public NeighbourIndex<T> {
   }
 
   void list(MatrixView<const T> queries, double limit, const std::int64_t* offsets, std::int32_t* indices, T* reduced) {
+    make_tree();
     if (!tree_) {
       return scan_within(queries, limit, true, [&](std::int64_t first, const auto& hits, std::int64_t rows) {
         std::vector<std::int64_t> at(offsets + first, offsets + first + rows);
