@@ -39,6 +39,9 @@ def of_formula(name, n, d, ranks, sums, exchanges, fitted, model_bytes):
         steps, own = fitted["n_iter_"], first_rows(n, ranks)
         weights = own // 65536 + own % 65536 // 256
         return L * clusters * (d + 1) * steps + 4 * own + 8 * weights * clusters, f"L k (d + 1), {steps} times, + 4 n / P + {8 * weights} k"
+    if name == "DBSCAN":   # rows go round once, as float32; neighbours of each row, components until they are the same everywhere, and borders
+        rounds, own = sums // 2 - 1, first_rows(n, ranks)
+        return 4 * own * d + 8 * n * (rounds + 2), f"4 n d / P + 8 n ({rounds} + 2)"
     if name == "RandomForestClassifier":
         return model_bytes // ranks, "bytes of the model / P"
     if name == "HistGradientBoostingClassifier":   # a tenth of the rows is held back; the codes, and the best cuts for two nodes at a time
