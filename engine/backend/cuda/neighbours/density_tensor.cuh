@@ -1,7 +1,7 @@
 // DBSCAN's pairs on tensor units: what their bound decides at once, and exact distances for the pairs in doubt.
 #pragma once
 
-#include "engine/backend/cuda/neighbours/density.cuh"
+#include "engine/backend/cuda/neighbours/density_bits.cuh"
 #include "engine/backend/cuda/neighbours/tensor_tiles.cuh"
 
 namespace kedge::engine {
@@ -19,43 +19,51 @@ struct TensorLimits {
   }
 };
 
-// Sets the bits of a thread's hits, and of the pairs in doubt, all of which have i > j.
-template <Pass kPass>
-__device__ void decide_pairs(const SplitRows& rows, TensorLimits limits, const float (&sums)[4][4][4], std::int64_t n,
-                             std::int64_t left, std::int64_t right, const std::int32_t* marks, unsigned long long& hits,
-                             unsigned long long& doubts) {
+// The bits of a thread's pairs that are within the limit, and of those in doubt.
+static __device__ inline void decide_pairs(const SplitRows& rows, TensorLimits limits, const float (&sums)[4][4][4],
+                                           std::int64_t left, std::int64_t right, TensorPlaces::Word& hits,
+                                           TensorPlaces::Word& doubts) {
+  using Word = TensorPlaces::Word;
   const int thread = static_cast<int>(threadIdx.x);
-  hits = doubts = 0;
-  float column_norms[4][2];
+  float norms[8], widest = 0;
   KEDGE_UNROLL
-  for (int c = 0; c < 8; ++c)
-    column_norms[c / 2][c % 2] = rows.half_norms[right + TensorPlaces::column_of(thread, c / 2 * 4 + c % 2)];
+  for (int c = 0; c < 8; ++c) {
+    norms[c] = rows.half_norms[right + tile_column<TensorPlaces>(thread, c)];
+    widest = fmaxf(widest, norms[c]);
+  }
+  widest *= limits.share;   // of what is uncertain, the columns' part: one for all of a thread's
+  hits = doubts = 0;
   KEDGE_UNROLL
   for (int r = 0; r < 8; ++r) {
-    const int m = r / 2, first = 2 * (r % 2), row = TensorPlaces::row_of(thread, 16 * m + first);
-    const float norm = rows.half_norms[left + row], far = limits.half_far - norm * (1 - limits.share);
+    const float norm = rows.half_norms[left + tile_row<TensorPlaces>(thread, r)],
+                far = limits.half_far - norm * (1 - limits.share) + widest;
+    float scores[8];
     bool is_open = false;   // NaN opens a row
     KEDGE_UNROLL
-    for (int c = 0; c < 8; ++c)
-      is_open = is_open || !(column_norms[c / 2][c % 2] * (1 - limits.share) - sums[m][c / 2][first + c % 2] > far);
-    if (!is_open || left + row >= n) continue;   // nearly always
-    const float near = limits.half_near - norm * (1 + limits.share);
+    for (int c = 0; c < 8; ++c) {
+      scores[c] = norms[c] - sums[r / 2][c / 2][2 * (r % 2) + c % 2];
+      is_open = is_open || !(scores[c] > far);
+    }
+    if (!is_open) continue;
+    const float near = limits.half_near - norm * (1 + limits.share) - widest;
+    unsigned inside = 0, beyond = 0;   // as the bits of row 0
     KEDGE_UNROLL
     for (int c = 0; c < 8; ++c) {
-      const float other = column_norms[c / 2][c % 2], dot = sums[m][c / 2][first + c % 2];
-      const int e = 16 * m + 4 * (c / 2) + first + c % 2, column = TensorPlaces::column_of(thread, e);
-      if (right + column >= left + row || other * (1 - limits.share) - dot > far) continue;
-      if constexpr (kPass != Pass::kCount)   // which has no marks: nvcc makes a trap of reading them
-        if (is_settled<kPass>(marks[row], marks[TensorPlaces::kTile + column])) continue;
-      (other * (1 + limits.share) - dot <= near ? hits : doubts) |= 1ull << e;
+      inside |= scores[c] <= near ? 1u << TensorPlaces::bit_of(0, c) : 0u;
+      beyond |= scores[c] > far ? 1u << TensorPlaces::bit_of(0, c) : 0u;
     }
+    constexpr auto kRow = static_cast<unsigned>(row_bits<TensorPlaces>(0));
+    hits |= static_cast<Word>(inside) << TensorPlaces::bit_of(r, 0);
+    doubts |= static_cast<Word>(kRow & ~(inside | beyond)) << TensorPlaces::bit_of(r, 0);
   }
 }
 
-// The pairs in doubt of a warp, one after the other by all its lanes: exact distances.
+// Exact distances of the pairs in doubt: of long rows by all lanes of a warp, one pair after the other.
 template <class T>
-__device__ void resolve_doubts(MatrixView<const T> points, double limit, std::int64_t left, std::int64_t right,
-                               unsigned long long& hits, unsigned long long doubts) {
+__device__ TensorPlaces::Word resolve_doubts(MatrixView<const T> points, double limit, std::int64_t left,
+                                             std::int64_t right, TensorPlaces::Word doubts) {
+  if (points.cols <= kShortRow) return resolve_own_doubts<TensorPlaces>(points, limit, left, right, doubts);
+  TensorPlaces::Word hits = 0;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   for (unsigned lanes = __ballot_sync(kFullWarp, doubts != 0); lanes != 0;) {
     const int owner = __ffs(static_cast<int>(lanes)) - 1;
@@ -64,9 +72,10 @@ __device__ void resolve_doubts(MatrixView<const T> points, double limit, std::in
     const std::int64_t i = left + TensorPlaces::row_of(thread, e), j = right + TensorPlaces::column_of(thread, e);
     const bool is_hit = warp_distance<Metric::kEuclidean>(raw(points) + i * points.stride,
                                                           raw(points) + j * points.stride, points.cols, 2.0) <= limit;
-    if (lane == owner) hits |= static_cast<unsigned long long>(is_hit) << e, doubts &= doubts - 1;
+    if (lane == owner) hits |= static_cast<TensorPlaces::Word>(is_hit) << e, doubts &= doubts - 1;
     lanes = __ballot_sync(kFullWarp, doubts != 0);
   }
+  return hits;
 }
 
 struct TensorJob {
@@ -75,24 +84,26 @@ struct TensorJob {
   std::int64_t group;          // tiles of the right side that a block takes one after the other
 };
 
-// The hits of a pair of tiles, whose products from one part are in `sums`. All threads call it, of pairs where a thread
-// has hits or doubts. Where one part leaves many threads with doubts, the tiles are multiplied again, from two;
-// whether.
-template <Pass kPass, class T>
-__device__ bool settle_pairs(MatrixView<const T> points, const TensorJob& tensor, double limit, std::int64_t tile_x,
-                             std::int64_t tile_y, unsigned char* shared, const std::int32_t* marks,
-                             float (&sums)[4][4][4], TensorPlaces::Word& hits, TensorPlaces::Word& doubts) {
+// The hits among a thread's pairs `open`, whose products from one part are in `sums`. All threads call it. Where one
+// part leaves many threads with doubts, the tiles are multiplied again, from two, and `again` is set.
+template <class T>
+__device__ TensorPlaces::Word hits_among(TensorPlaces::Word open, MatrixView<const T> points, const TensorJob& tensor,
+                                         double limit, std::int64_t tile_x, std::int64_t tile_y, unsigned char* shared,
+                                         float (&sums)[4][4][4], bool* again) {
   constexpr int kTile = TensorPlaces::kTile, kManyInDoubt = 16;
-  const bool again = __syncthreads_count(doubts != 0) > kManyInDoubt;
-  if (again) {
+  const std::int64_t left = tile_x * kTile, right = tile_y * kTile;
+  TensorPlaces::Word hits = 0, doubts = 0;
+  decide_pairs(tensor.rows, tensor.coarse, sums, left, right, hits, doubts);
+  const int in_doubt = __syncthreads_count((doubts & open) != 0);
+  *again = in_doubt > kManyInDoubt;
+  if (*again) {
     TensorProducts<2> products(tensor.rows, tile_x, tensor.rows, shared);
     products.start(tile_y, tile_y + 1);
     products.next(sums);
-    decide_pairs<kPass>(tensor.rows, tensor.fine, sums, points.rows, tile_x * kTile, tile_y * kTile, marks, hits,
-                        doubts);
+    decide_pairs(tensor.rows, tensor.fine, sums, left, right, hits, doubts);
   }
-  resolve_doubts(points, limit, tile_x * kTile, tile_y * kTile, hits, doubts);
-  return again;
+  hits &= open;
+  return in_doubt == 0 ? hits : hits | resolve_doubts(points, limit, left, right, doubts & open);
 }
 
 // Block (x, g) takes tile x against the tiles y <= x of group g. One part of each value decides nearly all pairs of
@@ -102,7 +113,7 @@ __global__ void __launch_bounds__(256, 2)
     tensor_count(MatrixView<const T> points, TensorJob tensor, DensityView job, PairMasks masks) {
   using Word = TensorPlaces::Word;
   constexpr int kTile = TensorPlaces::kTile;
-  const std::int64_t tile_x = blockIdx.x, first = block_y() * tensor.group;
+  const std::int64_t tile_x = blockIdx.x, first = block_y() * tensor.group, left = tile_x * kTile;
   if (first > tile_x) return;
   const std::int64_t last = first + tensor.group < tile_x + 1 ? first + tensor.group : tile_x + 1;
   KEDGE_DYNAMIC_SHARED(unsigned char, shared);
@@ -112,19 +123,22 @@ __global__ void __launch_bounds__(256, 2)
   TensorProducts<1> products(tensor.rows, tile_x, tensor.rows, shared);
   products.start(first, last);
   for (std::int64_t tile_y = first; tile_y < last; ++tile_y) {
-    Word hits = 0, doubts = 0;
+    const std::int64_t right = tile_y * kTile;
     products.next(sums);
-    decide_pairs<Pass::kCount>(tensor.rows, tensor.coarse, sums, points.rows, tile_x * kTile, tile_y * kTile, nullptr,
-                               hits, doubts);
-    if (!__syncthreads_or((hits | doubts) != 0)) {   // most pairs of tiles of many tables
-      if (masks.places && threadIdx.x == 0) *masks.place_of(tile_x, tile_y) = PairMasks::kNothing;
+    bool again = false;
+    const Word hits = hits_among(pairs_below<TensorPlaces>(left, right, points.rows), points, tensor, job.limit, tile_x,
+                                 tile_y, shared, sums, &again);
+    if (again) products.start(tile_y + 1, last);
+    if (!__syncthreads_or(hits != 0)) {   // most pairs of tiles of many tables
+      masks.keep_nothing(tile_x, tile_y);
       continue;
     }
-    if (settle_pairs<Pass::kCount>(points, tensor, job.limit, tile_x, tile_y, shared, nullptr, sums, hits, doubts))
-      products.start(tile_y + 1, last);
-    count_hits<TensorPlaces>(hits, counts, job.counts + tile_x * kTile, job.counts + tile_y * kTile);
+    count_hits<TensorPlaces>(hits, counts);
     if (masks.places) masks.keep(tile_x, tile_y, hits, counts + 2 * kTile);
+    __syncthreads();
+    bring_counts(counts + kTile, kTile, job.counts + right);
   }
+  bring_counts(counts, kTile, job.counts + left);
 }
 
 // The passes after it, block by block as that one. What it has kept is only read.
@@ -137,39 +151,35 @@ __global__ void __launch_bounds__(256, 2)
   if (first > tile_x) return;
   const std::int64_t last = first + tensor.group < tile_x + 1 ? first + tensor.group : tile_x + 1;
   KEDGE_DYNAMIC_SHARED(unsigned char, shared);
-  __shared__ std::int32_t marks[2 * SplitRows::kTile];
-  const int thread = static_cast<int>(threadIdx.x);
+  __shared__ std::int32_t marks[2 * SplitRows::kTile], sets[2 * SplitRows::kTile], first_mark;
+  const int own = static_cast<int>(threadIdx.x) % kTile;
   const auto place_of = [&](std::int64_t tile_y) {
     return masks.places ? *masks.place_of(tile_x, tile_y) : std::int32_t{PairMasks::kNotKept};
   };
   bool has_any = false;
-  for (std::int64_t y = first + thread; y < last; y += SplitRows::kThreads)
+  for (std::int64_t y = first + threadIdx.x; y < last; y += SplitRows::kThreads)
     has_any = has_any || place_of(y) != PairMasks::kNothing;
   if (!__syncthreads_or(has_any)) return;
-  const std::int32_t left_mark = mark_of<kPass>(job, left + thread % kTile, n);
-  if (kPass == Pass::kJoin && !__syncthreads_or(left_mark >= 0)) return;
   for (std::int64_t tile_y = first; tile_y < last; ++tile_y) {
     const std::int64_t right = tile_y * kTile;
     const std::int32_t place = place_of(tile_y);
     if (place == PairMasks::kNothing) continue;
-    const std::int32_t right_mark = mark_of<kPass>(job, right + thread % kTile, n);
-    if (kPass == Pass::kJoin && !__syncthreads_or(right_mark >= 0)) continue;
-    if (kPass == Pass::kBorder && !__syncthreads_or(left_mark == 0 || right_mark == 0)) continue;
-    __syncthreads();   // the marks of the tile before are not read any more
-    if (thread < kTile) marks[thread] = left_mark, marks[kTile + thread] = right_mark;
-    __syncthreads();
-    Word hits = 0, doubts = 0;
+    const TileMarks<kPass> tile_marks{mark_of<kPass>(job, left + own, n), mark_of<kPass>(job, right + own, n)};
+    if (!tile_marks.has_open(&first_mark)) continue;
+    tile_marks.put(marks, kTile);
+    Word open = open_pairs<kPass, TensorPlaces>(marks), hits = 0;
     if (place >= 0) {
-      hits = masks.word_at<Word>(place);
+      hits = open == 0 ? 0 : masks.word_at<Word>(place) & open;
     } else {
       float sums[4][4][4];
+      bool again = false;
+      open &= pairs_below<TensorPlaces>(left, right, n);
       TensorProducts<1> products(tensor.rows, tile_x, tensor.rows, shared);
       products.start(tile_y, tile_y + 1);
       products.next(sums);
-      decide_pairs<kPass>(tensor.rows, tensor.coarse, sums, n, left, right, marks, hits, doubts);
-      settle_pairs<kPass>(points, tensor, job.limit, tile_x, tile_y, shared, marks, sums, hits, doubts);
+      hits = hits_among(open, points, tensor, job.limit, tile_x, tile_y, shared, sums, &again);
     }
-    meet_hits<kPass, TensorPlaces>(job, hits, left, right, marks);
+    meet_hits<kPass, TensorPlaces>(job, hits, left, right, sets);
   }
 }
 

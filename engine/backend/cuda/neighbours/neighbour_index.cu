@@ -7,6 +7,7 @@
 
 #include "engine/backend/cuda/neighbours/density.cuh"
 #include "engine/backend/cuda/neighbours/density_tensor.cuh"
+#include "engine/backend/cuda/neighbours/density_tiles.cuh"
 #include "engine/backend/cuda/neighbours/neighbour_index.cuh"
 #include "engine/backend/cuda/tables/sort.cuh"
 #include "engine/backend/host/kd_tree.h"
@@ -181,7 +182,7 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
       if (tree_) {
         KEDGE_LAUNCH(gpu_, (walk_pairs<M, kPass, T>), blocks_for(n, kThreads), kThreads, 0, *tree_, points_, distance_.power, job);
       } else if (M == Metric::kEuclidean && !(job.weights && kPass == Pass::kCount)) {
-        if (pays_on_tensor_units()) tensor_pass<kPass>(job);
+        if (takes_tensor_units()) tensor_pass<kPass>(job);
         else tile_pass<kPass>(job);
       } else {
         KEDGE_LAUNCH(gpu_, (scan_pairs<M, kPass, T>), blocks_for(n, 8), dim3(kLanes, 8), 0, points_, distance_.power, job);
@@ -189,11 +190,7 @@ class CudaNeighbourIndex final : public NeighbourIndex<T> {
     });
   }
 
-  // An H100 takes 16 columns as fast without them, 128 in a fifth of the time with them.
-  bool pays_on_tensor_units() const {
-    constexpr std::int64_t kLeastColumns = 33;
-    return has_tensor_units(gpu_) && points_.cols >= kLeastColumns && points_.cols <= SplitRows::kMostColumns;
-  }
+  bool takes_tensor_units() const { return has_tensor_units(gpu_) && points_.cols <= SplitRows::kMostColumns; }
 
   template <Pass kPass>
   void tile_pass(const DensityView& job) {

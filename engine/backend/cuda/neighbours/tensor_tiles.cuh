@@ -106,7 +106,9 @@ __global__ void halve_norms(const T* norms, std::int64_t n, std::int64_t padded,
 // Which products of a pair of tiles a thread has: 4 x 4 fragments of 16 x 8, each warp a part of 64 x 32.
 struct TensorPlaces {
   static constexpr int kTile = SplitRows::kTile, kValues = 64;
-  using Word = unsigned long long;   // a bit a value
+  static constexpr int kRows = 8, kColumns = 8, kLanesAcross = 4;   // of a thread; lanes that share their rows
+  using Word = unsigned long long;                                  // a bit a value
+  static constexpr int bit_of(int r, int c) { return 16 * (r / 2) + 2 * (r % 2) + 4 * (c / 2) + c % 2; }
   __device__ static int row_of(int thread, int e) {
     return thread / 128 * 64 + e / 16 * 16 + thread % 32 / 4 + e % 4 / 2 * 8;
   }
