@@ -47,6 +47,7 @@ std::string count_text(double n) {
 // their sums added by one block: 2,048 tiles of 256 rows of the two columns of logistic regression, 256 of 16 columns,
 // 128 of 32 and more; k-means and naive Bayes have tiles of 1,024 rows.
 std::vector<double> sizes_of(const std::string& estimator, Growth growth, double cols) {
+  if (estimator == "DBSCAN" && cols <= 32) return {2048, 4096, 6144};   // see model_of()
   if (growth == Growth::kQuadratic) return {512, 1024, 1536};
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::ranges::find(names, estimator) != names.end();
@@ -114,13 +115,13 @@ void bring_target(const engine::Context& ctx, const engine::Target& y) {
   if (!y.values.empty()) static_cast<void>(y.largest_value(ctx));
 }
 
-// The emulator's usual GPU, with an L4's units.
-const engine::emulated::GpuModel& few_doubles_model() {
-  static const engine::emulated::GpuModel model = [] {
-    engine::emulated::GpuModel usual = engine::emulated::usual_model();
-    usual.capability = engine::emulated::gpu_model("L4").capability;
-    return usual;
-  }();
+// The emulator's usual GPU, or one with an L4's units. DBSCAN's blocks take as many tiles of 128 rows as leave each
+// multiprocessor some blocks, at most 16, and keep what they find in a share of the memory that is free: with one
+// multiprocessor and so much memory, 2,048 rows are cut as 250,000 are on a GPU.
+engine::emulated::GpuModel model_of(const Job& job, bool few_double_units) {
+  engine::emulated::GpuModel model = engine::emulated::usual_model();
+  if (few_double_units) model.capability = engine::emulated::gpu_model("L4").capability;
+  if (job.estimator == "DBSCAN") model.multiprocessors = 1, model.memory_bytes = std::size_t{32} << 30;
   return model;
 }
 
@@ -221,7 +222,8 @@ std::vector<Job> jobs() {
 }
 
 Trace run(const Job& job, double rows, bool few_double_units, Tracer& tracer) {
-  const auto device = engine::make_cuda_device({.seed = 7, .model = few_double_units ? &few_doubles_model() : nullptr});
+  const engine::emulated::GpuModel model = model_of(job, few_double_units);
+  const auto device = engine::make_cuda_device({.seed = 7, .model = &model});
   const engine::Context ctx{.device = *device, .seed = 1};
   const auto n = static_cast<std::int64_t>(rows), d = static_cast<std::int64_t>(job.cols);
   std::vector<float> values;

@@ -108,7 +108,9 @@ void Tracer::access(const void* pc, const void* p, unsigned bytes) {
   const Space space = space_of(address);
   if (space == Space::kOther) return;   // a thread's own: registers, mostly
   const unsigned rank = running->fiber().rank, lane = rank % kLanes;
-  Instruction& instruction = warps_[rank / kLanes][pc];
+  // A function may be called with either: no instruction lies one byte behind a call.
+  const void* const place = static_cast<const char*>(pc) + (space == Space::kShared ? 1 : 0);
+  Instruction& instruction = warps_[rank / kLanes][place];
   const std::uint32_t time = instruction.times[lane]++;
   if (time == instruction.requests.size()) instruction.requests.emplace_back();
   Request& request = instruction.requests[time];
