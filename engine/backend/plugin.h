@@ -10,7 +10,7 @@ namespace kedge::engine {
 
 // Raised whenever this table, or any class that crosses the boundary (Device, Memory, Backend and its families,
 // TreeOps, TreeWalkOps, TreeShapOps, EmbeddingOps, DeviceLanes, LinkedTables), changes.
-inline constexpr int kPluginAbi = 23;
+inline constexpr int kPluginAbi = 24;
 inline constexpr const char* kPluginEntry = "kedge_cuda_plugin";
 
 // No exception leaves these calls: what went wrong is written to `message`, cut to its size and null-terminated. The objects

@@ -6,6 +6,7 @@
 #include "tests/parity/merge_rows.h"
 #include "tests/parity/mixture_rows.h"
 #include "tests/parity/probe.h"
+#include "tests/parity/svm_rows.h"
 
 namespace kedge::parity {
 namespace {
@@ -57,6 +58,7 @@ std::vector<Case> all_cases() {
   append_all<float>(cases, "float32");
   append_all<double>(cases, "float64");
   for (Case& one : embedding_cases()) cases.push_back(std::move(one));
+  for (Case& one : svm_cases()) cases.push_back(std::move(one));
   return cases;
 }
 

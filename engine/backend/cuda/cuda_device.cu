@@ -6,6 +6,7 @@
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/embedding/embedding.h"
 #include "engine/backend/cuda/linked_memory.h"
+#include "engine/backend/cuda/svm/support_vectors.h"
 #include "engine/backend/lanes.h"
 #include "engine/backend/trees_factory.h"
 
@@ -14,14 +15,19 @@ namespace {
 
 constexpr std::int64_t kBlocks = 64;   // of rows that the memory holds, at least: a GPU of 4 GiB has them in full size
 
-class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLanes, public LinkedTables {
+class CudaDevice final : public Device,
+                         public EmbeddingDevice,
+                         public SupportVectorDevice,
+                         public DeviceLanes,
+                         public LinkedTables {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
       : runtime_(options),
         linked_memory_(make_linked_memory(runtime_)),
         libraries_(runtime_),
         trees_(make_cuda_trees(runtime_, libraries_)),
-        embedding_(make_cuda_embedding(runtime_)) {
+        embedding_(make_cuda_embedding(runtime_)),
+        support_vectors_(make_cuda_support_vectors(runtime_)) {
     fill(f32_);
     fill(f64_);
   }
@@ -35,6 +41,7 @@ class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLan
   Backend<double>& f64() override { return f64_; }
   TreeOps& trees() override { return *trees_; }
   EmbeddingOps& embedding() override { return *embedding_; }
+  SupportVectorOps& support_vectors() override { return *support_vectors_; }
 
   int usual_lanes() const override { return runtime_.usual_lanes(); }
   Device& lane(int i) override {
@@ -83,6 +90,7 @@ class CudaDevice final : public Device, public EmbeddingDevice, public DeviceLan
   Backend<double> f64_;
   std::unique_ptr<TreeOps> trees_;
   std::unique_ptr<EmbeddingOps> embedding_;
+  std::unique_ptr<SupportVectorOps> support_vectors_;
   std::vector<std::unique_ptr<CudaDevice>> lanes_;
 };
 

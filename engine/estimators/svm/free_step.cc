@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "engine/backend/simd.h"
+#include "engine/backend/svm_functors.h"
 
 namespace kedge::engine {
 namespace {
-
-constexpr double kLeastPivot = 1e-10;   // of the largest diagonal value: below the rounding of kernel values in float
 
 constexpr int kWidth = 8;   // lanes: rows are short
 
@@ -24,10 +22,8 @@ KEDGE_CLONES void add_multiple(std::int64_t n, double factor, const T* __restric
   for (; j < n; ++j) to[j] += factor * static_cast<double>(from[j]);
 }
 
-double product(std::int64_t n, const double* a, const double* b) {
-  double sum = 0;
-  for (std::int64_t j = 0; j < n; ++j) sum += a[j] * b[j];
-  return sum;
+KEDGE_CLONES double product(std::int64_t n, const double* a, const double* b) {
+  return lane_sum(n, [=](std::int64_t j) { return a[j] * b[j]; });
 }
 
 // The upper triangle of K becomes D on the diagonal and D U beside it.
@@ -65,7 +61,9 @@ class Factor {
 
 struct Part {
   std::ptrdiff_t begin, end;
-  double sum(const std::vector<double>& x) const { return std::accumulate(x.begin() + begin, x.begin() + end, 0.0); }
+  double sum(const std::vector<double>& x) const {
+    return lane_sum(end - begin, [&](std::int64_t i) { return x[static_cast<std::size_t>(begin + i)]; });
+  }
   void center(std::vector<double>& x) const {
     const double mean = sum(x) / static_cast<double>(end - begin);
     for (std::ptrdiff_t i = begin; i < end; ++i) x[static_cast<std::size_t>(i)] -= mean;

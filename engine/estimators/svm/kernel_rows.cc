@@ -2,7 +2,6 @@
 #include "engine/estimators/svm/kernel_rows.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/backend/host/side_by_side.h"
@@ -15,18 +14,6 @@ namespace {
 constexpr std::int64_t kBlock = 512;         // rows of a product
 constexpr std::int64_t kMirrorTile = 64;     // side of a square that is transposed within the cache
 constexpr std::int64_t kColumnTile = 2048;   // columns that one thread adds up: their sums stay in the L1 cache
-
-bool is_linear(const KernelChoice& choice) {
-  return choice.name == "linear";
-}
-
-// The largest slope of the kernel's function in the product of two rows.
-double largest_slope(const KernelChoice& choice, double most) {
-  if (is_linear(choice)) return 1;
-  if (choice.name != "poly") return choice.gamma * (choice.name == "rbf" ? 2 : 1);
-  if (choice.degree < 1) return 0;
-  return choice.gamma * choice.degree * std::pow(choice.gamma * most + std::abs(choice.coef0), choice.degree - 1);
-}
 
 // Four rows, with their coefficients: sums are read and written once for all of them.
 struct FourRows {
@@ -55,50 +42,15 @@ void add_rows(std::int64_t n, std::int64_t rows, const float* const* values, con
 
 }   // namespace
 
-Kernel kernel_function(const KernelChoice& choice) {
-  Kernel kernel{.gamma = choice.gamma, .coef0 = choice.coef0, .degree = choice.degree};
-  kernel.kind = choice.name == "rbf"       ? KernelKind::kGaussian
-                : choice.name == "sigmoid" ? KernelKind::kSigmoid
-                                           : KernelKind::kPolynomial;
-  if (is_linear(choice)) kernel.gamma = 1, kernel.coef0 = 0, kernel.degree = 1;
-  return kernel;
-}
-
 template <class T>
 KernelRows::KernelRows(const Context& ctx, const KernelChoice& kernel, MatrixView<const T> X, double tol,
                        std::int64_t cache_bytes, std::int64_t most)
     : ctx_(ctx), choice_(kernel), m_(X.rows) {
-  Matrix<T> own;
-  if (choice_.name == "rbf") {   // a shift of all rows changes no distance, and products lose less without it
-    Array<double> mean(ctx.memory(), X.cols);
-    ctx.ops<T>().tables->column_moments(X, {}, {}, mean.view(), {});
-    own = Matrix<T>(ctx.memory(), X.rows, X.cols);
-    ctx.ops<T>().tables->gather(X, {}, std::as_const(mean).view(), {}, own.view());
-    X = std::as_const(own).view();
-  }
-  Array<T> squares(ctx.memory(), m_);
-  ctx.ops<T>().rows->row_squared_norms(X, squares.view());
-  const std::vector<T> norms = squares.to_host();
-  const double largest = norms.empty() ? 0 : static_cast<double>(*std::ranges::max_element(norms));
-  constexpr double kProductError = 0x1p-21;   // of a product in float, relative to the lengths of its rows: a few units
-  is_double_ = !(largest * largest_slope(choice_, largest) * kProductError <= 0.1 * tol);
-  const auto keep = [&]<class E>(Points<E>& points) {
-    if constexpr (std::is_same_v<E, T>) {
-      points.own = std::move(own), points.X = X;
-      take(points, norms);
-    } else {
-      Matrix<T> packed(ctx.memory(), X.rows, X.cols);
-      ctx.ops<T>().tables->gather(X, {}, {}, {}, packed.view());
-      const std::vector<T> host = packed.to_host();
-      points.own = Matrix<E>(ctx.memory(), X.rows, X.cols, std::vector<E>(host.begin(), host.end()));
-      points.X = std::as_const(points.own).view();
-      Array<E> again(ctx.memory(), m_);
-      ctx.ops<E>().rows->row_squared_norms(points.X, again.view());
-      take(points, again.to_host());
-    }
-  };
-  if (is_double_) keep(double_), own_products(double_, own_double_);
-  else keep(float_), own_products(float_, own_float_);
+  EitherPoints points = kernel_points(ctx, kernel, X, tol);
+  is_double_ = points.is_double;
+  float_ = std::move(points.in_float), double_ = std::move(points.in_double);
+  if (is_double_) own_products(double_, own_double_);
+  else own_products(float_, own_float_);
   capacity_ = std::clamp(cache_bytes / std::max<std::int64_t>(1, m_ * static_cast<std::int64_t>(sizeof(float))),
                          std::min(2 * most, m_), m_);
   slots_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(capacity_ * m_));
@@ -106,7 +58,7 @@ KernelRows::KernelRows(const Context& ctx, const KernelChoice& kernel, MatrixVie
 }
 
 template <class E>
-void KernelRows::own_products(Points<E>& points, RowProducts<E>& own) const {
+void KernelRows::own_products(KernelPoints<E>& points, RowProducts<E>& own) const {
   if (!ctx_.device.traits().uses_host_memory || points.X.cols > RowProducts<E>::kMostColumns) return;
   Matrix<E> packed;
   if (points.own.rows() == 0) {
@@ -115,12 +67,6 @@ void KernelRows::own_products(Points<E>& points, RowProducts<E>& own) const {
   }
   own = RowProducts<E>((points.own.rows() == 0 ? packed : points.own).to_host(), m_, points.X.cols);
   points.own = {}, points.X = {};
-}
-
-template <class E>
-void KernelRows::take(Points<E>& points, std::vector<E> norms) {
-  points.device_norms = Array<E>(ctx_.memory(), std::span<const E>(norms));
-  points.norms = std::move(norms);
 }
 
 void KernelRows::compute(std::span<const std::int32_t> rows, std::int64_t first_column, std::int64_t slot) {
@@ -134,7 +80,7 @@ void KernelRows::compute(std::span<const std::int32_t> rows, std::int64_t first_
 }
 
 template <class E>
-KernelRows::Chosen<E> KernelRows::chosen(const Points<E>& points, std::span<const std::int32_t> rows) const {
+KernelRows::Chosen<E> KernelRows::chosen(const KernelPoints<E>& points, std::span<const std::int32_t> rows) const {
   const Array<std::int32_t> places(ctx_.memory(), rows);
   Matrix<E> some(ctx_.memory(), static_cast<std::int64_t>(rows.size()), points.X.cols);
   ctx_.ops<E>().tables->gather(points.X, places.view(), {}, {}, some.view());
@@ -143,7 +89,7 @@ KernelRows::Chosen<E> KernelRows::chosen(const Points<E>& points, std::span<cons
 
 // The norms of these rows, all of which are on the host.
 template <class E>
-Array<E> KernelRows::norms_of(const Points<E>& points, std::span<const std::int32_t> rows) const {
+Array<E> KernelRows::norms_of(const KernelPoints<E>& points, std::span<const std::int32_t> rows) const {
   std::vector<E> norms;
   for (const std::int32_t row : rows) norms.push_back(points.norms[static_cast<std::size_t>(row)]);
   return Array<E>(ctx_.memory(), std::span<const E>(norms));
@@ -161,12 +107,12 @@ void KernelRows::products(MatrixView<const E> a, VectorView<const E> a_norms, Ma
 // The kernel's function of products.
 template <class E>
 void KernelRows::apply(VectorView<const E> a_norms, VectorView<const E> b_norms, MatrixView<E> K) const {
-  if (!is_linear(choice_)) ctx_.ops<E>().maps->apply_kernel(kernel_function(choice_), a_norms, b_norms, K);
+  apply_kernel<E>(ctx_, choice_, a_norms, b_norms, K);
 }
 
 template <class E>
-void KernelRows::compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
-                              std::int64_t slot) {
+void KernelRows::compute_from(const KernelPoints<E>& points, std::span<const std::int32_t> rows,
+                              std::int64_t first_column, std::int64_t slot) {
   const auto count = static_cast<std::int64_t>(rows.size()), cols = m_ - first_column;
   const VectorView<const E> of_columns = points.device_norms.view().slice(first_column, cols);
   float* const to = slots_.get() + slot * m_ + first_column;
@@ -200,7 +146,7 @@ void KernelRows::compute_from(const Points<E>& points, std::span<const std::int3
 }
 
 template <class E>
-std::vector<float> KernelRows::square_of(const Points<E>& points, std::span<const std::int32_t> rows) const {
+std::vector<float> KernelRows::square_of(const KernelPoints<E>& points, std::span<const std::int32_t> rows) const {
   const auto count = static_cast<std::int64_t>(rows.size());
   if (!own<E>().empty()) {
     std::vector<E> host(rows.size() * rows.size());
@@ -288,13 +234,13 @@ void KernelRows::load(std::span<const std::int32_t> rows) {
 }
 
 void KernelRows::add_products(std::span<const std::int32_t> rows, std::span<const double> coefs,
-                              std::span<const Range> ranges, double* out) const {
+                              std::span<const KernelColumns> ranges, double* out) const {
   struct Tile {
     std::int64_t column, at, count;
   };
   std::vector<Tile> tiles;
   std::int64_t at = 0;
-  for (const Range& range : ranges)
+  for (const KernelColumns& range : ranges)
     for (std::int64_t first = 0; first < range.count; first += kColumnTile) {
       const std::int64_t count = std::min(kColumnTile, range.count - first);
       tiles.push_back({range.first + first, at, count});

@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "engine/core/context.h"
-#include "engine/estimators/kernels/kernel_matrix.h"
+#include "engine/estimators/svm/kernel_points.h"
 #include "engine/estimators/svm/row_products.h"
 
 namespace kedge::engine {
+
+struct KernelColumns {   // a range of them
+  std::int64_t first, count;
+};
 
 // Kernel values between the rows of one matrix, as LIBSVM holds them: rounded to float. They are computed in float
 // where the rounding of the products is small beside `tol`, otherwise in double. A resource; load() is for one thread,
 // what is loaded may be read by several.
 class KernelRows {
  public:
-  struct Range {   // of columns
-    std::int64_t first, count;
-  };
-
   // X: m x d on the device, borrowed unless is_fixed(). Keeps as many rows as fit into cache_bytes, at least twice
   // `most`, the most rows that are loaded together.
   template <class T>
@@ -43,46 +43,37 @@ class KernelRows {
   // Row i, which is there: m values.
   const float* row(std::int64_t i) const { return slots_.get() + slot_of_[static_cast<std::size_t>(i)] * m_; }
   // out[k] += sum_i coefs[i] * (the values of rows[i] in the columns of `ranges`, one after the other); in this order.
-  void add_products(std::span<const std::int32_t> rows, std::span<const double> coefs, std::span<const Range> ranges,
-                    double* out) const;
+  void add_products(std::span<const std::int32_t> rows, std::span<const double> coefs,
+                    std::span<const KernelColumns> ranges, double* out) const;
 
  private:
-  template <class E>
-  struct Points {
-    Matrix<E> own;
-    MatrixView<const E> X;
-    std::vector<E> norms;
-    Array<E> device_norms;
-  };
   template <class E>
   struct Chosen {   // some of the points, on the device
     Matrix<E> X;
     Array<E> norms;
   };
-  template <class E>
-  void take(Points<E>& points, std::vector<E> norms);
   // The products of load() and square(), where the device and the number of columns have them here.
   template <class E>
-  void own_products(Points<E>& points, RowProducts<E>& own) const;
+  void own_products(KernelPoints<E>& points, RowProducts<E>& own) const;
   template <class E>
   const RowProducts<E>& own() const {
     if constexpr (std::is_same_v<E, float>) return own_float_;
     else return own_double_;
   }
   template <class E>
-  Chosen<E> chosen(const Points<E>& points, std::span<const std::int32_t> rows) const;
+  Chosen<E> chosen(const KernelPoints<E>& points, std::span<const std::int32_t> rows) const;
   template <class E>
-  Array<E> norms_of(const Points<E>& points, std::span<const std::int32_t> rows) const;
+  Array<E> norms_of(const KernelPoints<E>& points, std::span<const std::int32_t> rows) const;
   template <class E>
   void apply(VectorView<const E> a_norms, VectorView<const E> b_norms, MatrixView<E> K) const;
   template <class E>
   void products(MatrixView<const E> a, VectorView<const E> a_norms, MatrixView<const E> b, VectorView<const E> b_norms,
                 MatrixView<E> K) const;
   template <class E>
-  std::vector<float> square_of(const Points<E>& points, std::span<const std::int32_t> rows) const;
+  std::vector<float> square_of(const KernelPoints<E>& points, std::span<const std::int32_t> rows) const;
   void compute(std::span<const std::int32_t> rows, std::int64_t first_column, std::int64_t slot);
   template <class E>
-  void compute_from(const Points<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
+  void compute_from(const KernelPoints<E>& points, std::span<const std::int32_t> rows, std::int64_t first_column,
                     std::int64_t slot);
 
   bool is_there(std::int32_t row) const { return slot_of_[static_cast<std::size_t>(row)] >= 0; }
@@ -91,15 +82,12 @@ class KernelRows {
   KernelChoice choice_;
   std::int64_t m_ = 0, capacity_ = 0, next_ = 0;   // slots are given out in turn
   bool is_double_ = false, all_loaded_ = false;
-  Points<float> float_;
-  Points<double> double_;
+  KernelPoints<float> float_;
+  KernelPoints<double> double_;
   RowProducts<float> own_float_;
   RowProducts<double> own_double_;
   std::unique_ptr<float[]> slots_;
   std::vector<std::int64_t> slot_of_, row_in_;   // -1: none
 };
-
-// The kernel's function as the operations name it; kPolynomial of degree 1 for the linear one.
-Kernel kernel_function(const KernelChoice& choice);
 
 }   // namespace kedge::engine

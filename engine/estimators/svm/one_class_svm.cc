@@ -6,6 +6,7 @@
 
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/svm/smo_device.h"
 
 namespace kedge::engine {
 namespace {
@@ -64,10 +65,17 @@ void OneClassSVM<T>::fit(const Context& ctx, const Samples<T>& X, const Target& 
           schema::ErrorCode::kBadData, "{}: all rows weigh 0", kName);
   const KernelChoice choice = svm_kernel(ctx, params_, X);
   Matrix<T> scratch;
-  KernelRows kernel(ctx, choice, X.values(ctx, scratch), params_.tol, cache_bytes(params_),
-                    n <= kWholeProblem ? n : kMostTogether);
-  const SmoResult result = solve_smo(kernel, problem(params_.nu, n, y.weights), smo_options(params_));
-  model_.begin(kName, choice, kernel.is_double(), n, X.n_cols());
+  bool in_double = false;
+  const auto solved = [&](auto&& kernel) {
+    in_double = kernel.is_double();
+    return solve_smo(kernel, problem(params_.nu, n, y.weights), smo_options(params_));
+  };
+  const MatrixView<const T> rows = X.values(ctx, scratch);
+  SupportVectorOps* const ops = n > kWholeProblem ? support_vector_ops(ctx.device) : nullptr;
+  const SmoResult result = ops ? solved(DeviceRows(ctx, *ops, choice, rows, params_.tol, cache_bytes(params_)))
+                               : solved(KernelRows(ctx, choice, rows, params_.tol, cache_bytes(params_),
+                                                   n <= kWholeProblem ? n : kMostTogether));
+  model_.begin(kName, choice, in_double, n, X.n_cols());
   model_.intercept = {result.threshold[0]};
   std::vector<std::int64_t> support;
   std::vector<double> coefs;

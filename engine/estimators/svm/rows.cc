@@ -8,7 +8,7 @@
 namespace kedge::engine {
 
 constexpr const char* kHost =
-    "the multipliers: working sets and their solution, and the rows of the kernel that are kept";
+    "the multipliers before and after the fit; problems of up to 2,048 of them, with their rows of the kernel";
 
 void add_svm(Rows& rows) {
   add<SVC>(rows, memory::support_vectors, {10, 3, 1500}, {.host_part = kHost});

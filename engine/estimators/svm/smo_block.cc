@@ -13,11 +13,7 @@ namespace {
 
 constexpr std::int64_t kHalf = 4;            // lanes: a vector of AVX2; wider ones would fall apart into scalars there
 constexpr std::int64_t kWidth = 2 * kHalf;   // two of them follow each other, since each waits for its last comparison
-constexpr double kLeastCurvature = 1e-12;   // LIBSVM's tau, of a pair along which the kernel is not positive
-constexpr double kOfRounding = 1e-5;        // of the values of a pair, which are floats
-constexpr std::int64_t kMostFree = 512;     // variables that move together
-constexpr std::int64_t kLookEvery = 64;     // steps between two looks at how many are free
-constexpr double kOfFace = 2;   // time of the steps of pairs before a step of the free variables, in its own
+static_assert(kWidth == kSmoVector);
 
 using Doubles __attribute__((vector_size(kHalf * sizeof(double)))) = double;
 using Floats __attribute__((vector_size(kHalf * sizeof(float)))) = float;
@@ -175,14 +171,13 @@ void SmoBlock::set_bounds(std::int64_t t) {
 
 double SmoBlock::room(std::int64_t t, bool rises) const {
   const auto at = static_cast<std::size_t>(t);
-  return (y_[at] > 0) == rises ? C_[at] - alpha_[at] : alpha_[at];
+  return smo_room(y_[at], alpha_[at], C_[at], rises);
 }
 
 // y times the multiplier changes by `step`. A bound is met to the bit.
 void SmoBlock::move_by(std::int64_t t, double step) {
   const auto at = static_cast<std::size_t>(t);
-  const bool grows = (y_[at] > 0) == (step > 0);
-  alpha_[at] = std::abs(step) >= room(t, step > 0) ? (grows ? C_[at] : 0.0) : alpha_[at] + y_[at] * step;
+  alpha_[at] = smo_moved(y_[at], alpha_[at], C_[at], step);
   set_bounds(t);
 }
 
@@ -224,12 +219,6 @@ std::vector<std::int64_t> SmoBlock::free_places() const {
   return found;
 }
 
-// How many steps of pairs take as long as one of `n_free` variables: operations, and what a step of a pair takes else.
-double SmoBlock::pairs_of_face(std::size_t n_free) const {
-  const auto f = static_cast<double>(n_free), n = static_cast<double>(places_);
-  return (f * f * f / 3 + 3 * f * f + f * n) / (4 * n + 200);
-}
-
 // One step of the variables, which are between their bounds, towards the optimum of their face. Whether one of them met
 // its bound, which leaves a smaller face.
 bool SmoBlock::move_free(const std::vector<std::int64_t>& places) {
@@ -244,9 +233,11 @@ bool SmoBlock::move_free(const std::vector<std::int64_t>& places) {
   }
   std::vector<double> step = free_step(std::move(K), scores, first_of_second), sums(alpha_.size(), 0.0);
   add_multiples(places_, rows, step, sums.data());
-  double slope = 0, curvature = 0, factor = kInfinite;
-  for (std::size_t k = 0; k < f; ++k)
-    slope += step[k] * scores[k], curvature += step[k] * sums[static_cast<std::size_t>(places[k])];
+  const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
+  const auto n_free = static_cast<std::int64_t>(f);
+  const double slope = lane_sum(n_free, [&](std::int64_t k) { return step[at(k)] * scores[at(k)]; });
+  const double curvature = lane_sum(n_free, [&](std::int64_t k) { return step[at(k)] * sums[at(places[at(k)])]; });
+  double factor = kInfinite;
   if (!(slope > 0) || !std::isfinite(slope)) return false;
   if (curvature > 0) factor = slope / curvature;
   const auto most = [&](std::size_t k) {
@@ -285,7 +276,7 @@ SmoBlock::Outcome SmoBlock::solve(double tol, std::int64_t max_iter) {
     if (!(gap() >= tol)) return {iter, true, is_indefinite_};
     if (iter >= max_iter) return {iter, false, is_indefinite_};
     if (pairs % kLookEvery == kLookEvery - 1 &&
-        static_cast<double>(pairs) > kOfFace * pairs_of_face(free_places().size())) {
+        static_cast<double>(pairs) > kOfFace * pairs_of_face(std::ssize(free_places()), places_)) {
       iter += solve_face(tol, max_iter - iter), pairs = 0;
       continue;
     }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
-namespace kedge::engine {
+#include "engine/backend/svm_functors.h"
 
-inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
+namespace kedge::engine {
 
 // Two variables a step: the one that violates most, and the one with which the objective falls most to second order.
 // Scores are v = -y G of the gradient G. A variable may rise if its score is above the threshold, and fall if it is
@@ -62,7 +61,6 @@ class SmoBlock {
   Pair best_pair(const Group& group);
   void move(const Pair& pair);
   std::vector<std::int64_t> free_places() const;
-  double pairs_of_face(std::size_t n_free) const;
   bool move_free(const std::vector<std::int64_t>& places);
   std::int64_t solve_face(double tol, std::int64_t max_iter);
 
@@ -75,13 +73,5 @@ class SmoBlock {
   std::unique_ptr<float[]> kernel_;   // the rows that were needed, in the block's places
   std::vector<char> has_row_;
 };
-
-// Whether a multiplier may change so that y times it rises, or falls. One that has no room may do neither.
-inline bool may_rise(double y, double alpha, double C) {
-  return y > 0 ? alpha < C : alpha > 0 && C > 0;
-}
-inline bool may_fall(double y, double alpha, double C) {
-  return y > 0 ? alpha > 0 && C > 0 : alpha < C;
-}
 
 }   // namespace kedge::engine

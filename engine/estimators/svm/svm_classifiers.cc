@@ -11,6 +11,7 @@
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/preprocessing/column_stats.h"
+#include "engine/estimators/svm/smo_device.h"
 
 namespace kedge::engine {
 namespace {
@@ -148,7 +149,8 @@ SmoProblem SvmClassifier<T>::problem(const Sorted& rows, const Pair& pair, std::
 }
 
 template <class T>
-SmoResult SvmClassifier<T>::solved(KernelRows& kernel, SmoProblem& problem) const {
+template <class Kernel>
+SmoResult SvmClassifier<T>::solved(Kernel& kernel, SmoProblem& problem) const {
   if (is_nu_) start_nu(problem, params_.nu);
   return solve_smo(kernel, problem, smo_options(params_));
 }
@@ -156,7 +158,8 @@ SmoResult SvmClassifier<T>::solved(KernelRows& kernel, SmoProblem& problem) cons
 // Decisions of each row by a fit without its fold: the fold's rows have no room for a multiplier, and so they only get
 // a value.
 template <class T>
-Sigmoid SvmClassifier<T>::calibrated(KernelRows& kernel, const SmoProblem& problem, std::uint32_t seed) const {
+template <class Kernel>
+Sigmoid SvmClassifier<T>::calibrated(Kernel& kernel, const SmoProblem& problem, std::uint32_t seed) const {
   const auto n = static_cast<std::int64_t>(problem.size());
   const std::vector<std::int64_t> order = fold_order(seed, n);
   std::vector<double> decisions(problem.size());
@@ -201,13 +204,15 @@ void SvmClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target
   std::vector<SmoResult> results(all.size());
   probA_.clear(), probB_.clear();
   std::vector<Sigmoid> sigmoids(params_.has_proba() ? all.size() : 0);
-  const auto solve = [&](std::size_t p, KernelRows& kernel, std::int64_t first_a, std::int64_t first_b) {
+  const auto solve = [&](std::size_t p, auto& kernel, std::int64_t first_a, std::int64_t first_b) {
     SmoProblem pair = problem(rows, all[p], first_a, first_b);
     results[p] = solved(kernel, pair);
     if (params_.has_proba()) sigmoids[p] = calibrated(kernel, pair, seed);
   };
   bool in_double = false;
-  if ((all.size() > 1 || n <= kWholeProblem) &&
+  SupportVectorOps* const ops = support_vector_ops(ctx.device);
+  const auto is_solved_there = [&](const Pair& pair) { return ops && pair.size() > kWholeProblem; };
+  if (std::ranges::none_of(all, is_solved_there) && (all.size() > 1 || n <= kWholeProblem) &&
       n * n * static_cast<std::int64_t>(sizeof(float)) <= cache_bytes(params_)) {
     const auto kernel = shared_kernel(ctx, X.content, name_, params_, [&] {
       Matrix<T> scratch;
@@ -228,6 +233,13 @@ void SvmClassifier<T>::fit(const Context& ctx, const Samples<T>& X, const Target
       some.insert(some.end(), rows.order.begin() + pair.first_b, rows.order.begin() + pair.first_b + pair.n_b);
       const Samples<T> of_pair = selected_rows(ctx, X, some);
       Matrix<T> scratch;
+      if (is_solved_there(pair)) {
+        DeviceRows kernel(ctx, *ops, choice, of_pair.values(ctx, scratch), params_.tol, cache_bytes(params_));
+        in_double = in_double || kernel.is_double();
+        solve(p, kernel, 0, pair.n_a);
+        ctx.progress("pairs", static_cast<std::int64_t>(p) + 1, static_cast<std::int64_t>(all.size()), "pairs");
+        continue;
+      }
       const auto make = [&] {
         return std::make_shared<KernelRows>(ctx, choice, of_pair.values(ctx, scratch), params_.tol,
                                             cache_bytes(params_),

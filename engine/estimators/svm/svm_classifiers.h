@@ -62,8 +62,10 @@ class SvmClassifier : public Classifier<T> {
   std::vector<Pair> pairs(const Sorted& rows) const;
   void check_nu(const Target& y, const Sorted& rows) const;
   SmoProblem problem(const Sorted& rows, const Pair& pair, std::int64_t first_a, std::int64_t first_b) const;
-  SmoResult solved(KernelRows& kernel, SmoProblem& problem) const;
-  Sigmoid calibrated(KernelRows& kernel, const SmoProblem& problem, std::uint32_t seed) const;
+  template <class Kernel>   // KernelRows or DeviceRows
+  SmoResult solved(Kernel& kernel, SmoProblem& problem) const;
+  template <class Kernel>
+  Sigmoid calibrated(Kernel& kernel, const SmoProblem& problem, std::uint32_t seed) const;
   void keep(const Context& ctx, const Samples<T>& X, const Sorted& rows, const std::vector<Pair>& pairs,
             const std::vector<SmoResult>& results);
   // take(row, decisions of the pairs): positive for the first class of each.

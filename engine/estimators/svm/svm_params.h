@@ -36,7 +36,7 @@ ParamSet<P>& add_svm_params(ParamSet<P>& set) {
       .add("coef0", &P::coef0, {}, "Constant of the poly and sigmoid kernels.")
       .add("tol", &P::tol, above(0), "Largest violation of the optimality conditions at which the fit ends.")
       .add("cache_size", &P::cache_size, above(0),
-           "Megabytes of kernel values that are kept in host memory; at least two working sets are.")
+           "Megabytes of kernel values that are kept; at least two working sets are.")
       .add("shrinking", &P::shrinking, "Does not change the result: working sets take its place.")
       .add("max_iter", &P::max_iter, at_least(-1), "Most steps of two multipliers; -1: no limit.")
       .ignore("verbose", false, {boolean_form(), integer_form()});

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/estimators/checks.h"
+#include "engine/estimators/svm/smo_device.h"
 
 namespace kedge::engine {
 namespace {
@@ -67,12 +68,23 @@ void SvmRegressor<T>::fit(const Context& ctx, const Samples<T>& X, const Target&
           schema::ErrorCode::kBadData, "{}: all rows weigh 0", name_);
   const KernelChoice choice = svm_kernel(ctx, params_, X);
   Matrix<T> scratch;
-  const auto kernel = shared_kernel(ctx, X.content, name_, params_, [&] {
-    return std::make_shared<KernelRows>(ctx, choice, X.values(ctx, scratch), params_.tol, cache_bytes(params_),
-                                        2 * n <= kWholeProblem ? n : kMostTogether);
-  });
-  const SmoResult result = solve_smo(*kernel, problem(y), smo_options(params_));
-  model_.begin(name_, choice, kernel->is_double(), n, X.n_cols());
+  bool in_double = false;
+  const auto solved = [&](auto& kernel) {
+    in_double = kernel.is_double();
+    return solve_smo(kernel, problem(y), smo_options(params_));
+  };
+  SupportVectorOps* const ops = 2 * n > kWholeProblem ? support_vector_ops(ctx.device) : nullptr;
+  SmoResult result;
+  if (ops) {
+    DeviceRows kernel(ctx, *ops, choice, X.values(ctx, scratch), params_.tol, cache_bytes(params_));
+    result = solved(kernel);
+  } else {
+    result = solved(*shared_kernel(ctx, X.content, name_, params_, [&] {
+      return std::make_shared<KernelRows>(ctx, choice, X.values(ctx, scratch), params_.tol, cache_bytes(params_),
+                                          2 * n <= kWholeProblem ? n : kMostTogether);
+    }));
+  }
+  model_.begin(name_, choice, in_double, n, X.n_cols());
   std::vector<std::int64_t> support;
   std::vector<double> coefs;
   for (std::int64_t i = 0; i < n; ++i) {

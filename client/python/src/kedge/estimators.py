@@ -2534,7 +2534,7 @@ class NuSVC(Estimator):
     gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
     coef0: Constant of the poly and sigmoid kernels. Default 0.0.
     tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
-    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    cache_size: Megabytes of kernel values that are kept; at least two working sets are. Default 200.0.
     shrinking: Does not change the result: working sets take its place. Default True.
     max_iter: Most steps of two multipliers; -1: no limit. Default -1.
     verbose: Accepted for compatibility and ignored. Default False.
@@ -2574,7 +2574,7 @@ class NuSVR(Estimator):
     gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
     coef0: Constant of the poly and sigmoid kernels. Default 0.0.
     tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
-    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    cache_size: Megabytes of kernel values that are kept; at least two working sets are. Default 200.0.
     shrinking: Does not change the result: working sets take its place. Default True.
     max_iter: Most steps of two multipliers; -1: no limit. Default -1.
     verbose: Accepted for compatibility and ignored. Default False.
@@ -2679,7 +2679,7 @@ class OneClassSVM(Estimator):
     gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
     coef0: Constant of the poly and sigmoid kernels. Default 0.0.
     tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
-    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    cache_size: Megabytes of kernel values that are kept; at least two working sets are. Default 200.0.
     shrinking: Does not change the result: working sets take its place. Default True.
     max_iter: Most steps of two multipliers; -1: no limit. Default -1.
     verbose: Accepted for compatibility and ignored. Default False.
@@ -3626,7 +3626,7 @@ class SVC(Estimator):
     gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
     coef0: Constant of the poly and sigmoid kernels. Default 0.0.
     tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
-    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    cache_size: Megabytes of kernel values that are kept; at least two working sets are. Default 200.0.
     shrinking: Does not change the result: working sets take its place. Default True.
     max_iter: Most steps of two multipliers; -1: no limit. Default -1.
     verbose: Accepted for compatibility and ignored. Default False.
@@ -3666,7 +3666,7 @@ class SVR(Estimator):
     gamma: Factor of the rbf, poly and sigmoid kernels. scale: 1 / (n_features * variance of all values); auto: 1 / n_features. Default 'scale'.
     coef0: Constant of the poly and sigmoid kernels. Default 0.0.
     tol: Largest violation of the optimality conditions at which the fit ends. Default 0.001.
-    cache_size: Megabytes of kernel values that are kept in host memory; at least two working sets are. Default 200.0.
+    cache_size: Megabytes of kernel values that are kept; at least two working sets are. Default 200.0.
     shrinking: Does not change the result: working sets take its place. Default True.
     max_iter: Most steps of two multipliers; -1: no limit. Default -1.
     verbose: Accepted for compatibility and ignored. Default False.
