@@ -8,6 +8,7 @@
 #include "engine/backend/cuda/linked_memory.h"
 #include "engine/backend/cuda/svm/support_vectors.h"
 #include "engine/backend/lanes.h"
+#include "engine/backend/recorded_steps.h"
 #include "engine/backend/trees_factory.h"
 
 namespace kedge::engine {
@@ -19,7 +20,8 @@ class CudaDevice final : public Device,
                          public EmbeddingDevice,
                          public SupportVectorDevice,
                          public DeviceLanes,
-                         public LinkedTables {
+                         public LinkedTables,
+                         public StepRecorder {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
       : runtime_(options),
@@ -52,6 +54,8 @@ class CudaDevice final : public Device,
   }
   void begin_lane(int i) override { lanes_[static_cast<std::size_t>(i)]->runtime_.begin_work(); }
   void end_lane(int i) noexcept override { lanes_[static_cast<std::size_t>(i)]->runtime_.end_work(); }
+
+  std::unique_ptr<RecordedSteps> record(const std::function<void()>& ops) override { return runtime_.record(ops); }
 
   LinkedMemory& linked_memory() override { return *linked_memory_; }
   void link_from(std::int64_t least_bytes) override {

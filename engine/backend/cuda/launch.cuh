@@ -8,6 +8,8 @@
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
 #else
+#include <tuple>
+
 #include "engine/backend/emulated/shim.h"
 #endif
 
@@ -57,7 +59,9 @@ void launch_kernel(CudaRuntime& runtime, const char* name, void (*kernel)(Params
       static_cast<Params>(kernel_argument(args))...);
 #else
   emulated::launch(runtime.stream(), {name, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes},
-                   [&] { kernel(static_cast<Params>(kernel_argument(args))...); });
+                   [kernel, params = std::tuple<Params...>(static_cast<Params>(kernel_argument(args))...)] {
+                     std::apply(kernel, params);   // a recording keeps them
+                   });
 #endif
   runtime.check_launch(name);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "engine/core/gpu_memory.h"
@@ -12,6 +13,7 @@ namespace kedge::engine {
 namespace emulated {
 struct GpuModel;
 }
+class RecordedSteps;
 
 inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;   // of a block; more must be asked for, kernel by kernel
 
@@ -47,6 +49,8 @@ class CudaRuntime final : public Memory, public GpuMemory {
   bool is_beside() const;
   void begin_work();
   void end_work() noexcept;
+  // See StepRecorder (engine/backend/recorded_steps.h). The thread that calls it is at work with this runtime.
+  std::unique_ptr<RecordedSteps> record(const std::function<void()>& ops);
   int usual_lanes() const;   // streams that small fits keep the GPU busy with; emulated: 1
 
   const DeviceInfo& info() const;

@@ -97,7 +97,23 @@ Emulator::Emulator(std::uint64_t seed, Emulator& beside)
     : gpu_memory(beside.gpu_memory), memory(*gpu_memory), check(beside.check.model()), random_(seed) {}
 Emulator::~Emulator() = default;
 
+void Emulator::put(std::function<void()> work) {
+  if (recording) recording->push_back(std::move(work));
+  else work();
+}
+
+void Emulator::refuse_in_recording(const char* what) const {
+  if (recording)
+    throw schema::Error(schema::ErrorCode::kInternal, fmt::format("emulated GPU: a recording cannot have {}", what));
+}
+
 void Emulator::launch(const Launch& launch, const std::function<void()>& body) {
+  if (recording) {   // refused now, as when it runs
+    if (const std::string refusal = check.refusal(launch); !refusal.empty())
+      throw schema::Error(schema::ErrorCode::kInternal, fmt::format("kernel {}: {}", launch.name, refusal));
+    recording->push_back([this, launch, body] { this->launch(launch, body); });
+    return;
+  }
   if (before_launch) before_launch(launch.name);
   const std::lock_guard lock(launch_mutex());
   const DeviceAccess access(memory);

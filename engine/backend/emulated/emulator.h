@@ -54,6 +54,13 @@ class Emulator {
 
   void launch(const Launch& launch, const std::function<void()>& body);
 
+  using Recording = std::vector<std::function<void()>>;
+  Recording* recording = nullptr;   // while one is made: what is put on the stream goes there instead
+  // Does the work in the stream's order: now, or whenever the recording that is being made runs.
+  void put(std::function<void()> work);
+  // Errors: kInternal while a recording is made, which cannot have `what`.
+  void refuse_in_recording(const char* what) const;
+
   // Called from inside kernels, through shim.h.
   std::uint64_t meet(const Meeting& meeting);
   const Fiber& fiber() const { return *current_; }

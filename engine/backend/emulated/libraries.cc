@@ -118,29 +118,32 @@ double product(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
 }  // namespace
 
 struct DeviceLibraries::Impl {
-  emulated::DeviceMemory& memory;
+  emulated::Emulator& emulator;
 };
 DeviceLibraries::DeviceLibraries(CudaRuntime& runtime)
-    : impl_(new Impl{static_cast<emulated::Emulator*>(runtime.stream())->memory}) {}
+    : impl_(new Impl{*static_cast<emulated::Emulator*>(runtime.stream())}) {}
 DeviceLibraries::~DeviceLibraries() = default;
 
 template <class T>
 void DeviceLibraries::gemm(bool transpose_a, bool transpose_b, T alpha, MatrixView<const T> A, MatrixView<const T> B, T beta, MatrixView<T> C) {
-  const Call call(impl_->memory, "gemm", sizeof(T), 2 * product(C.rows, C.cols, transpose_a ? A.rows : A.cols),
-                  product(A.rows, A.cols) + product(B.rows, B.cols) + product(C.rows, C.cols));
-  const std::int64_t depth = transpose_a ? A.rows : A.cols;
-  for (std::int64_t i = 0; i < C.rows; ++i) {
-    for (std::int64_t j = 0; j < C.cols; ++j) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < depth; ++k) {
-        const T a = transpose_a ? raw(A)[k * A.stride + i] : raw(A)[i * A.stride + k];
-        const T b = transpose_b ? raw(B)[j * B.stride + k] : raw(B)[k * B.stride + j];
-        sum += static_cast<double>(a) * static_cast<double>(b);
+  impl_->emulator.put([=, &memory = impl_->emulator.memory] {
+    const Call call(memory, "gemm", sizeof(T), 2 * product(C.rows, C.cols, transpose_a ? A.rows : A.cols),
+                    product(A.rows, A.cols) + product(B.rows, B.cols) + product(C.rows, C.cols));
+    const std::int64_t depth = transpose_a ? A.rows : A.cols;
+    for (std::int64_t i = 0; i < C.rows; ++i) {
+      for (std::int64_t j = 0; j < C.cols; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < depth; ++k) {
+          const T a = transpose_a ? raw(A)[k * A.stride + i] : raw(A)[i * A.stride + k];
+          const T b = transpose_b ? raw(B)[j * B.stride + k] : raw(B)[k * B.stride + j];
+          sum += static_cast<double>(a) * static_cast<double>(b);
+        }
+        T& c = raw(C)[i * C.stride + j];
+        c = static_cast<T>(static_cast<double>(alpha) * sum +
+                           (beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(c)));
       }
-      T& c = raw(C)[i * C.stride + j];
-      c = static_cast<T>(static_cast<double>(alpha) * sum + (beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(c)));
     }
-  }
+  });
 }
 
 template <class T>
@@ -157,7 +160,8 @@ void DeviceLibraries::gemm_pieces(bool transpose_a, bool transpose_b, MatrixView
 // Cholesky by rows, then substitution forwards and backwards.
 template <class T>
 bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
-  const Call call(impl_->memory, "potrf", sizeof(T),
+  impl_->emulator.refuse_in_recording("potrf");
+  const Call call(impl_->emulator.memory, "potrf", sizeof(T),
                   product(A.rows, A.rows, A.rows) / 3 + 2 * product(A.rows, A.rows, B.cols),
                   product(A.rows, A.rows) + product(B.rows, B.cols));
   Dense L = load<T>(A), X = load<T>(B);
@@ -187,7 +191,9 @@ bool DeviceLibraries::solve_positive(MatrixView<T> A, MatrixView<T> B) {
 // The classical Jacobi method, two-sided: it keeps the signs of the eigenvalues.
 template <class T>
 void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
-  const Call call(impl_->memory, "syevd", sizeof(T), 9 * product(A.rows, A.rows, A.rows), product(A.rows, A.rows));
+  impl_->emulator.refuse_in_recording("syevd");
+  const Call call(impl_->emulator.memory, "syevd", sizeof(T), 9 * product(A.rows, A.rows, A.rows),
+                  product(A.rows, A.rows));
   Dense G = load<T>(A);
   const std::size_t n = G.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -230,7 +236,8 @@ void DeviceLibraries::eigh(MatrixView<T> A, VectorView<T> w) {
 
 template <class T>
 void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, MatrixView<T> Vt) {
-  const Call call(impl_->memory, "gesvd", sizeof(T),
+  impl_->emulator.refuse_in_recording("gesvd");
+  const Call call(impl_->emulator.memory, "gesvd", sizeof(T),
                   6 * product(A.rows, A.cols, std::min(A.rows, A.cols)) +
                       20 * product(std::min(A.rows, A.cols), std::min(A.rows, A.cols), std::min(A.rows, A.cols)),
                   2 * product(A.rows, A.cols));
@@ -256,7 +263,9 @@ void DeviceLibraries::svd(MatrixView<T> A, MatrixView<T> U, VectorView<T> s, Mat
 
 template <class T>
 void DeviceLibraries::orthonormalize(MatrixView<T> A) {
-  const Call call(impl_->memory, "orgqr", sizeof(T), 4 * product(A.rows, A.cols, A.cols), 2 * product(A.rows, A.cols));
+  impl_->emulator.refuse_in_recording("orgqr");
+  const Call call(impl_->emulator.memory, "orgqr", sizeof(T), 4 * product(A.rows, A.cols, A.cols),
+                  2 * product(A.rows, A.cols));
   Dense columns = transposed(load<T>(A), static_cast<std::size_t>(A.cols));
   orthonormalise_rows(columns);
   store(transposed(columns, static_cast<std::size_t>(A.rows)), A);
@@ -265,7 +274,8 @@ void DeviceLibraries::orthonormalize(MatrixView<T> A) {
 // Householder's reflections, column by column.
 template <class T>
 void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
-  const Call call(impl_->memory, "geqrf", sizeof(T), 2 * product(m, n, n), 2 * product(m, n));
+  impl_->emulator.refuse_in_recording("geqrf");
+  const Call call(impl_->emulator.memory, "geqrf", sizeof(T), 2 * product(m, n, n), 2 * product(m, n));
   for (std::int64_t k = 0; k < n; ++k) {
     T* const column = A + k * m;
     double norm = 0;
@@ -287,17 +297,20 @@ void DeviceLibraries::triangularize(T* A, std::int64_t m, std::int64_t n) {
 template void DeviceLibraries::triangularize(double*, std::int64_t, std::int64_t);
 template <class T>
 void DeviceLibraries::sort_rows(MatrixView<T> A) {
-  const Call call(impl_->memory, "sort", sizeof(T), 5 * product(A.rows, A.cols, sizeof(T)),
+  impl_->emulator.refuse_in_recording("sort_rows(), which uploads where rows begin");
+  const Call call(impl_->emulator.memory, "sort", sizeof(T), 5 * product(A.rows, A.cols, sizeof(T)),
                   2 * product(A.rows, A.cols, sizeof(T)));
   for (std::int64_t i = 0; i < A.rows; ++i) std::sort(raw(A) + i * A.stride, raw(A) + i * A.stride + A.cols);
 }
 
 void DeviceLibraries::sort_pairs(std::int32_t* keys, std::int32_t* values, std::int64_t n) {
-  const Call call(impl_->memory, "sort", sizeof(std::int32_t), 5 * product(n, 4), 16 * product(n, 1));
-  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
-  for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(keys[i], values[i]);
-  std::ranges::stable_sort(pairs, {}, &std::pair<std::int32_t, std::int32_t>::first);
-  for (std::int64_t i = 0; i < n; ++i) std::tie(keys[i], values[i]) = pairs[static_cast<std::size_t>(i)];
+  impl_->emulator.put([=, &memory = impl_->emulator.memory] {
+    const Call call(memory, "sort", sizeof(std::int32_t), 5 * product(n, 4), 16 * product(n, 1));
+    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+    for (std::int64_t i = 0; i < n; ++i) pairs.emplace_back(keys[i], values[i]);
+    std::ranges::stable_sort(pairs, {}, &std::pair<std::int32_t, std::int32_t>::first);
+    for (std::int64_t i = 0; i < n; ++i) std::tie(keys[i], values[i]) = pairs[static_cast<std::size_t>(i)];
+  });
 }
 
 template void DeviceLibraries::sort_rows(MatrixView<float>);

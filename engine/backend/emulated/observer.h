@@ -29,6 +29,9 @@ class Observer {
   virtual void library(const char* what, std::size_t value_bytes, double operations, double bytes) = 0;
   virtual void copied(Copy kind, std::size_t bytes) = 0;
   virtual void waited() = 0;   // the host, for the device
+  // Between these two the host started what is seen by one call (engine/backend/recorded_steps.h).
+  virtual void recording_begins() {}
+  virtual void recording_ends() {}
   virtual void allocated(std::size_t bytes) = 0;
 };
 

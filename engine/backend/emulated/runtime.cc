@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "engine/backend/cuda/upload_ring.h"
 #include "engine/backend/emulated/emulator.h"
 #include "engine/backend/emulated/host_watch.h"
 #include "engine/backend/emulated/observer.h"
+#include "engine/backend/emulated/recording.h"
 
 namespace kedge::engine {
 namespace {
@@ -53,6 +55,7 @@ struct CudaRuntime::Impl {
   emulated::Emulator emulator;
   LateCopies copies{emulator.memory};
   UploadRing ring{copies};
+  emulated::Recording* recording = nullptr;   // that is being made
   const bool is_beside = false;
   std::uint64_t streams = 1;   // on this GPU, for the next one's seed
   Impl(std::uint64_t seed, const emulated::GpuModel& model) : emulator(seed, model) {
@@ -72,18 +75,21 @@ CudaRuntime::~CudaRuntime() = default;
 void* CudaRuntime::allocate(std::size_t bytes) {
   const emulated::InPlaceOfGpu here;
   if (emulated::observer) emulated::observer->allocated(bytes);
-  return impl_->emulator.memory.allocate(bytes);
+  return impl_->recording ? impl_->recording->allocate(bytes) : impl_->emulator.memory.allocate(bytes);
 }
 void CudaRuntime::deallocate(void* p) noexcept {
   const emulated::InPlaceOfGpu here;
-  impl_->emulator.memory.deallocate(p);
+  if (impl_->recording) impl_->recording->deallocate(p);
+  else impl_->emulator.memory.deallocate(p);
 }
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
+  impl_->emulator.refuse_in_recording("an upload: its bytes may be others when it runs");
   impl_->ring.upload(device, host, bytes);
   count(impl_->emulator.memory.bytes_to_device, bytes);
   see(emulated::Copy::kToDevice, bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
+  impl_->emulator.refuse_in_recording("a copy to the host");
   const emulated::DeviceAccess access(impl_->emulator.memory);
   std::memcpy(host, device, bytes);
   count(impl_->emulator.memory.syncs, 1);
@@ -91,16 +97,21 @@ void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
   see(emulated::Copy::kToHost, bytes);
 }
 void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
-  const emulated::DeviceAccess access(impl_->emulator.memory);
-  std::memmove(to, from, bytes);
-  see(emulated::Copy::kWithin, bytes);
+  impl_->emulator.put([&memory = impl_->emulator.memory, to, from, bytes] {
+    const emulated::DeviceAccess access(memory);
+    std::memmove(to, from, bytes);
+    see(emulated::Copy::kWithin, bytes);
+  });
 }
 void CudaRuntime::zero(void* p, std::size_t bytes) {
-  const emulated::DeviceAccess access(impl_->emulator.memory);
-  std::memset(p, 0, bytes);
-  see(emulated::Copy::kZero, bytes);
+  impl_->emulator.put([&memory = impl_->emulator.memory, p, bytes] {
+    const emulated::DeviceAccess access(memory);
+    std::memset(p, 0, bytes);
+    see(emulated::Copy::kZero, bytes);
+  });
 }
 void CudaRuntime::synchronize() {
+  impl_->emulator.refuse_in_recording("a wait");
   const emulated::DeviceAccess access(impl_->emulator.memory);
   count(impl_->emulator.memory.syncs, 1);
   see_wait();
@@ -116,6 +127,7 @@ std::size_t CudaRuntime::upload_bytes() const {
   return impl_->ring.buffer_bytes();
 }
 void CudaRuntime::upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) {
+  impl_->emulator.refuse_in_recording("an upload: its bytes may be others when it runs");
   impl_->ring.upload(device, bytes, write);
   count(impl_->emulator.memory.bytes_to_device, bytes);
   see(emulated::Copy::kToDevice, bytes);
@@ -127,6 +139,18 @@ bool CudaRuntime::is_beside() const {
 void CudaRuntime::begin_work() {}
 void CudaRuntime::end_work() noexcept {
   synchronize();
+}
+std::unique_ptr<RecordedSteps> CudaRuntime::record(const std::function<void()>& ops) {
+  auto made = std::make_unique<emulated::Recording>(impl_->emulator);
+  emulated::Recording* const outer = std::exchange(impl_->recording, made.get());
+  try {
+    made->keep(ops);
+  } catch (...) {
+    impl_->recording = outer;
+    throw;
+  }
+  impl_->recording = outer;
+  return made;
 }
 int CudaRuntime::usual_lanes() const {
   return 1;

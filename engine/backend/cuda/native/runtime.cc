@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 
 #include "engine/backend/cuda/native/check.h"
 #include "engine/backend/cuda/native/copies.h"
+#include "engine/backend/cuda/native/graph_steps.h"
 #include "engine/backend/cuda/retry.h"
 
 namespace kedge::engine {
@@ -45,11 +47,17 @@ struct CudaRuntime::Impl {
   std::shared_ptr<AllowedKernels> allowed = std::make_shared<AllowedKernels>();
   Impl* beside = nullptr;    // whose GPU this is another stream of
   bool is_at_work = false;   // of such a one
+  bool is_recording = false;
   cudaEvent_t before_free = nullptr;
   cudaStream_t stream = nullptr;
   cudaMemPool_t pool = nullptr;
   StreamCopies copies{stream};
   UploadRing ring{copies};
+  // What the capture of a stream cannot have, or what would run again with other bytes.
+  void refuse_in_recording(const char* what) const {
+    if (is_recording)
+      throw schema::Error(schema::ErrorCode::kInternal, std::string("CUDA: a recording cannot have ") + what);
+  }
   ~Impl() {
     if (!stream) return;
     cudaStreamSynchronize(stream);   // the ring's memory is read until then
@@ -121,9 +129,11 @@ void CudaRuntime::deallocate(void* p) noexcept {
 }
 
 void CudaRuntime::to_device(void* device, const void* host, std::size_t bytes) {
+  impl_->refuse_in_recording("an upload");
   impl_->ring.upload(device, host, bytes);
 }
 void CudaRuntime::to_host(void* host, const void* device, std::size_t bytes) {
+  impl_->refuse_in_recording("a copy to the host");
   KEDGE_CHECK(cudaMemcpyAsync(host, device, bytes, kByAddress, impl_->stream));
   synchronize();
 }
@@ -131,7 +141,10 @@ void CudaRuntime::copy(void* to, const void* from, std::size_t bytes) {
   KEDGE_CHECK(cudaMemcpyAsync(to, from, bytes, kByAddress, impl_->stream));
 }
 void CudaRuntime::zero(void* p, std::size_t bytes) { KEDGE_CHECK(cudaMemsetAsync(p, 0, bytes, impl_->stream)); }
-void CudaRuntime::synchronize() { KEDGE_CHECK(cudaStreamSynchronize(impl_->stream)); }
+void CudaRuntime::synchronize() {
+  impl_->refuse_in_recording("a wait");
+  KEDGE_CHECK(cudaStreamSynchronize(impl_->stream));
+}
 
 std::int64_t CudaRuntime::free_bytes() const {
   std::size_t free = 0, total = 0;
@@ -151,6 +164,7 @@ std::size_t CudaRuntime::upload_bytes() const {
   return impl_->ring.buffer_bytes();
 }
 void CudaRuntime::upload(void* device, std::size_t bytes, const std::function<void(std::byte*)>& write) {
+  impl_->refuse_in_recording("an upload");
   impl_->ring.upload(device, bytes, write);
 }
 
@@ -164,6 +178,18 @@ void CudaRuntime::begin_work() {
 void CudaRuntime::end_work() noexcept {
   static_cast<void>(cudaStreamSynchronize(impl_->stream));
   impl_->is_at_work = false;
+}
+std::unique_ptr<RecordedSteps> CudaRuntime::record(const std::function<void()>& ops) {
+  impl_->refuse_in_recording("another recording");
+  impl_->is_recording = true;
+  try {
+    std::unique_ptr<RecordedSteps> steps = capture_steps(impl_->stream, ops);
+    impl_->is_recording = false;
+    return steps;
+  } catch (...) {
+    impl_->is_recording = false;
+    throw;
+  }
 }
 int CudaRuntime::usual_lanes() const {
   return std::clamp(impl_->multiprocessors / kMultiprocessorsOfLane, 1, kMostLanes);
