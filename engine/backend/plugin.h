@@ -9,7 +9,8 @@
 namespace kedge::engine {
 
 // Raised whenever this table, or any class that crosses the boundary (Device, Memory, Backend and its families,
-// TreeOps, TreeWalkOps, TreeShapOps, EmbeddingOps, DeviceLanes, LinkedTables, StepRecorder, BatchOps), changes.
+// TreeOps, TreeWalkOps, TreeShapOps, EmbeddingOps, SupportVectorOps, DeviceLanes, LinkedTables, StepRecorder, BatchOps,
+// RowSumsDevice), changes.
 inline constexpr int kPluginAbi = 24;
 inline constexpr const char* kPluginEntry = "kedge_cuda_plugin";
 

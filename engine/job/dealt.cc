@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "engine/core/params.h"
-#include "engine/estimators/catalogue.h"
+#include "engine/estimators/dealt_sums.h"
 
 namespace kedge::engine {
 
@@ -16,39 +16,39 @@ const schema::Value* given(const schema::Step& step, std::string_view param) {
   return value && !value->is_null() ? value : nullptr;
 }
 
-bool is_dealt(const schema::Step& step, bool sums_are_dealt);
+// of_sums: null where its sums over rows are not dealt, because another step comes after it.
+bool is_dealt(const schema::Step& step, const Device* of_sums);
 
 // inside: a step, or a list of steps, of which the last one's sums are dealt.
-bool is_dealt_inside(const schema::Value& inside, bool sums_are_dealt) {
+bool is_dealt_inside(const schema::Value& inside, const Device* of_sums) {
   if (const auto* const list = std::get_if<schema::ValueList>(&inside.data))
     return std::ranges::any_of(
-        *list, [&](const schema::Value& one) { return is_dealt_inside(one, sums_are_dealt && &one == &list->back()); });
+        *list, [&](const schema::Value& one) { return is_dealt_inside(one, &one == &list->back() ? of_sums : nullptr); });
   const auto* const step = std::get_if<schema::ValueMap>(&inside.data);
   const schema::Value* const name = step ? find_value(*step, "estimator") : nullptr;
   const auto* const estimator = name ? std::get_if<std::string>(&name->data) : nullptr;
   if (!estimator) return false;
   const schema::Value* const params = find_value(*step, "params");
   const auto* const set = params ? std::get_if<schema::ValueMap>(&params->data) : nullptr;
-  return is_dealt({.estimator = *estimator, .params = set ? *set : schema::ValueMap()}, sums_are_dealt);
+  return is_dealt({.estimator = *estimator, .params = set ? *set : schema::ValueMap()}, of_sums);
 }
 
-bool is_dealt(const schema::Step& step, bool sums_are_dealt) {
+bool is_dealt(const schema::Step& step, const Device* of_sums) {
   const CatalogueEntry* const entry = find_estimator(step.estimator);
   if (!entry) return false;
   if (entry->dealt == DealtFit::kTrees || entry->dealt == DealtFit::kFits) return true;
-  if (entry->dealt != DealtFit::kInside) return sums_are_dealt && deals_row_sums(*entry, step.params);
+  if (entry->dealt != DealtFit::kInside) return of_sums && deals_row_sums(*entry, step.params, *of_sums);
   if (given(step, "cv")) return true;
   const schema::Value* inside = given(step, "estimator");
   if (!inside) inside = given(step, "regressor");
-  return inside ? is_dealt_inside(*inside, sums_are_dealt)
-                : is_dealt({.estimator = std::string(entry->inside)}, sums_are_dealt);
+  return inside ? is_dealt_inside(*inside, of_sums)
+                : is_dealt({.estimator = std::string(entry->inside)}, of_sums);
 }
 
 }   // namespace
 
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& device) {
-  const bool sums_are_dealt = device.traits().uses_host_memory;
-  return std::ranges::any_of(pipeline, [&](const schema::Step& step) { return is_dealt(step, sums_are_dealt); });
+  return std::ranges::any_of(pipeline, [&device](const schema::Step& step) { return is_dealt(step, &device); });
 }
 
 namespace {

@@ -9,8 +9,7 @@
 namespace kedge::engine {
 
 // Whether ranks with such a device share the fit of a pipeline: one of its steps is a forest or is made of fits of
-// other estimators, or, on processors, its sums over rows are dealt, or one of these is inside of it. The operations of
-// a GPU know of no ranks.
+// other estimators, or its sums over rows are dealt, or one of these is inside of it.
 bool fit_is_dealt(const std::vector<schema::Step>& pipeline, const Device& device);
 
 // Whether a rank reads few rows of the table but its own: in the fit on all rows of steps of DealtFit::kOwnRows, of

@@ -7,8 +7,8 @@
 #include "engine/comm/ranks.h"
 #include "engine/core/lane.h"
 #include "engine/core/state_archive.h"
-#include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/dealt_sums.h"
 #include "engine/estimators/magnitudes.h"
 #include "engine/estimators/resampler.h"
 #include "engine/model_selection/chain_predictions.h"
@@ -23,10 +23,6 @@ std::unique_ptr<Estimator<T>> make(const schema::Step& step) {
   const CatalogueEntry& entry = *find_estimator(step.estimator);
   if constexpr (std::is_same_v<T, float>) return entry.make_f32(step.params);
   else return entry.make_f64(step.params);
-}
-
-bool deals_sums(const schema::Step& step) {
-  return deals_row_sums(*find_estimator(step.estimator), step.params);
 }
 
 bool any(const std::vector<const Scorer*>& scorers, bool Scorer::*need) {
@@ -92,11 +88,6 @@ struct FittedStep {
   FittedRows<T> made;
 };
 
-// Ranks with a GPU make every fit whole: its operations know of no ranks.
-bool divides(const Context& ctx, bool sums_are_dealt) {
-  return sums_are_dealt && ctx.device.traits().uses_host_memory;
-}
-
 // Names of a step that is fitted on a content, and of a content that such a step transforms.
 std::string fitted_name(WorkCache& work, const std::string& content, const std::string& step) { return work.name(content + " | " + step); }
 std::string made_name(WorkCache& work, const std::string& fitted, const std::string& content) { return work.name(fitted + " of " + content); }
@@ -113,7 +104,7 @@ std::string made_by_fit(WorkCache& work, Estimator<T>& estimator, const std::str
 template <class T>
 Chain<T>::Chain(const SharedSteps& steps) : fitted_content_(steps.size()) {
   for (const auto& step : steps)
-    steps_.push_back({step->estimator, step_key(*step), make<T>(*step), deals_sums(*step)});
+    steps_.push_back({step->estimator, step_key(*step), make<T>(*step), step});
   timings_.steps.resize(steps_.size());
 }
 
@@ -153,9 +144,14 @@ Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std:
 }
 
 template <class T>
+bool Chain<T>::divides(const Context& ctx, std::size_t step) const {
+  return deals_row_sums(*find_estimator(steps_[step].name), steps_[step].described->params, ctx.device);
+}
+
+template <class T>
 void Chain<T>::fit_one(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
   timed(ctx, step, &ChainTimings::fit, [&] {
-    const RowSumsScope sums(divides(ctx, steps_[step].sums_are_dealt));
+    const DealtSumsScope sums(ctx.device, divides(ctx, step));
     return steps_[step].estimator->fit(ctx, X, y), 0;
   });
 }
@@ -166,7 +162,7 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitT
     Estimator<T>& estimator = *steps_[step].estimator;
     if (own_fit_transform(estimator) || resampler_of(estimator)) {
       FittedRows<T> made = timed(ctx, step, &ChainTimings::fit, [&] {
-        const RowSumsScope sums(divides(ctx, steps_[step].sums_are_dealt));
+        const DealtSumsScope sums(ctx.device, divides(ctx, step));
         return fitted_rows(ctx, estimator, X, y);
       });
       if (ctx.work && !X.content.empty())
@@ -174,7 +170,7 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitT
       return {steps_[step].estimator, std::move(made)};
     }
     fit_one(ctx, X, y.unweighted(), step);
-    const RowSumsScope sums(steps_[step].sums_are_dealt);
+    const RowSumsScope sums(deals_row_sums(*find_estimator(steps_[step].name), steps_[step].described->params));
     return {steps_[step].estimator, {transform(ctx, X, step)}};
   };
   FittedRows<T> made;
@@ -217,7 +213,7 @@ bool has_bins(const Context& ctx, const Table<T>& table) {
 // Ranks divide the look through the table as they do the fit.
 template <class T>
 void Chain<T>::look_at_magnitudes(const Context& ctx, const Samples<T>& X, const FitTarget& y, std::size_t step) const {
-  const RowSumsScope sums(divides(ctx, steps_[step].sums_are_dealt));
+  const DealtSumsScope sums(ctx.device, divides(ctx, step));
   require_magnitudes(ctx, steps_[step].name, *steps_[step].estimator, X, y.weighted());
 }
 

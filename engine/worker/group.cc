@@ -98,10 +98,11 @@ void RankGroup::name_disk(const schema::RunCommand& command, Error& error) const
 
 bool RankGroup::run_alone(Runner& runner, const schema::RunCommand& command, std::stop_token stop,
                           const Runner::Report& report) {
-  const std::string line = fmt::format("this job runs on one of {} ranks: {} are dealt, other fits are not", size(),
-                                       device().traits().uses_host_memory
-                                           ? "searches, cross-validations, predictions, forests and sums over rows"
-                                           : "on GPUs searches, cross-validations, predictions and forests");
+  const std::string line =
+      fmt::format("this job runs on one of {} ranks: {} are dealt, other fits are not", size(),
+                  device().traits().uses_host_memory
+                      ? "searches, cross-validations, predictions, forests and sums over rows"
+                      : "on GPUs searches, cross-validations, predictions, forests and some sums over rows");
   report({schema::EventReport{command.leaseToken, schema::LogEvent{"warning", line}}});
   return runner.run(command, std::move(stop), [&](schema::WorkerReport said) {
     if (auto* done = std::get_if<schema::DoneReport>(&said.body))

@@ -20,7 +20,13 @@ JOBS = {
     "search": spec(BLOBS, ("PCA", "KNeighborsClassifier"), {"gridSearch": {"paramGrid": {"kneighborsclassifier__n_neighbors": [1, 3]}, "crossValidate": {"cv": 2}}}),
     "forest": FOREST,
 }
-MEANS = spec(BLOBS, (("KMeans", {"n_clusters": 3, "random_state": 0}),), {"fit": {}})
+POINTS = spec(BLOBS, ("KNeighborsClassifier",), {"fit": {}})
+MANY = {"generate": {"name": "make_blobs", "params": {"n_samples": 16_900, "n_features": 3, "centers": 2, "random_state": 3}}}
+SUMS = {
+    "lines": spec(MANY, ("StandardScaler", "RidgeClassifier"), {"fit": {}}),
+    "logistic": spec(MANY, ("StandardScaler", ("LogisticRegression", {"max_iter": 3})), {"fit": {}}),
+    "means": spec(MANY, (("KMeans", {"n_clusters": 2, "random_state": 0, "max_iter": 3}),), {"fit": {}}),
+}
 
 
 class WithGpus(unittest.TestCase):
@@ -60,12 +66,12 @@ class Jobs(WithGpus):
     def test_give_the_results_and_models_of_one_gpu(self):
         with self.running("--devices", "cuda:0") as server:
             server.device = "cuda"
-            alone = {name: outcome(server, job) for name, job in JOBS.items()}
+            alone = {name: outcome(server, job) for name, job in {**JOBS, **SUMS}.items()}
             predicted = self.predictions(server)
         self.assertTrue(alone["forest"][1])
         with self.cluster() as server:
             server.device = "cluster"
-            for name, job in JOBS.items():
+            for name, job in {**JOBS, **SUMS}.items():
                 with self.subTest(job=name):
                     self.assertEqual(outcome(server, job), alone[name])
             self.assertEqual(self.predictions(server), predicted)
@@ -81,10 +87,10 @@ class Jobs(WithGpus):
 
     def test_say_what_is_not_dealt(self):
         with self.cluster() as server:
-            done = server.run({**MEANS, "device": "cluster"})
+            done = server.run({**POINTS, "device": "cluster"})
             self.assertEqual(done["state"], "succeeded", done)
-            self.assertIn("this job runs on one of 2 ranks: on GPUs searches, cross-validations, predictions and forests are dealt", " ".join(done["result"]["warnings"]))
-            done = server.run({**JOBS["search"], "device": "cluster"})
+            self.assertIn("this job runs on one of 2 ranks: on GPUs searches, cross-validations, predictions, forests and some sums over rows are dealt", " ".join(done["result"]["warnings"]))
+            done = server.run({**spec(BLOBS, ("KNeighborsClassifier",), {"gridSearch": {"paramGrid": {"n_neighbors": [1, 3]}, "crossValidate": {"cv": 2}}}), "device": "cluster"})
             self.assertIn("the first of 2 ranks makes this fit alone", json.dumps(events_of(server, done["id"])))
 
     def test_survive_a_rank_that_is_killed_and_a_gpu_that_fails(self):

@@ -21,12 +21,14 @@ class CudaDevice final : public Device,
                          public SupportVectorDevice,
                          public DeviceLanes,
                          public LinkedTables,
-                         public StepRecorder {
+                         public StepRecorder,
+                         public RowSumsDevice {
  public:
   explicit CudaDevice(const CudaRuntime::Options& options)
       : runtime_(options),
         linked_memory_(make_linked_memory(runtime_)),
         libraries_(runtime_),
+        sums_(runtime_),
         trees_(make_cuda_trees(runtime_, libraries_)),
         embedding_(make_cuda_embedding(runtime_)),
         support_vectors_(make_cuda_support_vectors(runtime_)) {
@@ -64,10 +66,13 @@ class CudaDevice final : public Device,
   }
   std::int64_t linked_from() const override { return linked_from_; }
 
+  RowMeeting* meet_by(RowMeeting* meeting) noexcept override { return sums_.meet_by(meeting); }
+  bool asks_for(std::int64_t n_rows) const override { return sums_.asks_for(n_rows); }
+
  private:
   template <class T>
   void fill(Backend<T>& ops) {
-    const CudaParts<T> parts{ops, runtime_, libraries_};
+    const CudaParts<T> parts{ops, runtime_, libraries_, sums_};
     ops = {.tables = make_cuda_tables(parts),
            .linear = make_cuda_linear(parts),
            .factorise = make_cuda_factorise(parts),
@@ -90,6 +95,7 @@ class CudaDevice final : public Device,
   std::unique_ptr<LinkedMemory> linked_memory_;
   std::int64_t linked_from_ = 0;
   DeviceLibraries libraries_;
+  DealtSums sums_;
   Backend<float> f32_;
   Backend<double> f64_;
   std::unique_ptr<TreeOps> trees_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/backend/backend.h"
+#include "engine/backend/cuda/dealt_sums.h"
 #include "engine/backend/cuda/libraries.h"
 #include "engine/backend/cuda/runtime.h"
 
@@ -14,16 +15,19 @@ struct CudaParts {
   const Backend<T>& ops;
   CudaRuntime& runtime;
   DeviceLibraries& libraries;
+  DealtSums& sums;
 };
 
 class CudaBody {
  public:
   template <class T>
-  explicit CudaBody(const CudaParts<T>& parts) : runtime_(parts.runtime), libraries_(parts.libraries) {}
+  explicit CudaBody(const CudaParts<T>& parts)
+      : runtime_(parts.runtime), libraries_(parts.libraries), sums_(parts.sums) {}
 
  protected:
   CudaRuntime& runtime_;
   DeviceLibraries& libraries_;
+  DealtSums& sums_;   // for sums over the rows of a table
 };
 
 template <class T>

@@ -1,6 +1,11 @@
 // Adding up what tiles have summed: exact sums of integers, so blocks and atomics add in any order. See exact_sum.h.
 #include "engine/backend/cuda/sums.cuh"
 
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "engine/backend/cuda/dealt_sums.h"
 #include "engine/backend/exact_sum.h"
 #include "engine/backend/raw.h"
 #include "engine/core/array.h"
@@ -19,9 +24,9 @@ struct Tables {
 };
 
 // The part of one thread: every blockDim.y-th table of its block, one entry; nothing beyond the last entry.
-struct Part {
+struct ThreadPart {
   std::int64_t entry, first, last;
-  __device__ explicit Part(const Tables& tables) {
+  __device__ explicit ThreadPart(const Tables& tables) {
     const std::int64_t groups = (tables.entries + blockDim.x - 1) / blockDim.x,
                        chunk = static_cast<std::int64_t>(blockIdx.x) / groups * kSteps * blockDim.y;
     entry = static_cast<std::int64_t>(blockIdx.x) % groups * blockDim.x + threadIdx.x;
@@ -45,7 +50,7 @@ __device__ V join_rows(V* shared, V own, Join join) {
   return shared[threadIdx.x];
 }
 
-__device__ unsigned long long block_largest(const Tables& tables, const Part& part, unsigned long long* shared) {
+__device__ unsigned long long block_largest(const Tables& tables, const ThreadPart& part, unsigned long long* shared) {
   unsigned long long own = 0;
   for (std::int64_t t = part.first; t < part.last; t += blockDim.y) {
     const unsigned long long bits = magnitude_bits(tables.at(t, part.entry));
@@ -54,7 +59,7 @@ __device__ unsigned long long block_largest(const Tables& tables, const Part& pa
   return join_rows(shared, own, [](unsigned long long a, unsigned long long b) { return a > b ? a : b; });
 }
 
-__device__ ExactSum block_sum(const Tables& tables, const Part& part, unsigned long long largest, Limbs* shared) {
+__device__ ExactSum block_sum(const Tables& tables, const ThreadPart& part, unsigned long long largest, Limbs* shared) {
   ExactSum sum{largest};
   for (std::int64_t t = part.first; t < part.last; t += blockDim.y) sum.add(tables.at(t, part.entry));
   sum.limbs = join_rows(shared, sum.limbs, [](Limbs a, const Limbs& b) {
@@ -68,7 +73,7 @@ __device__ ExactSum block_sum(const Tables& tables, const Part& part, unsigned l
 __global__ void add_few(Tables tables, double* total) {
   __shared__ unsigned long long largest[kThreads];
   __shared__ Limbs limbs[kThreads];
-  const Part part(tables);
+  const ThreadPart part(tables);
   const ExactSum sum = block_sum(tables, part, block_largest(tables, part, largest), limbs);
   if (threadIdx.y == 0 && part.entry < tables.entries) total[part.entry] = sum.value();
 }
@@ -76,14 +81,14 @@ __global__ void add_few(Tables tables, double* total) {
 // Many: `sums` holds the largest of each entry, then its three integers, entry after entry; all begin at 0.
 __global__ void find_largest(Tables tables, unsigned long long* sums) {
   __shared__ unsigned long long shared[kThreads];
-  const Part part(tables);
+  const ThreadPart part(tables);
   const unsigned long long largest = block_largest(tables, part, shared);
   if (threadIdx.y == 0 && part.entry < tables.entries) atomicMax(sums + part.entry, largest);
 }
 
 __global__ void add_parts(Tables tables, const unsigned long long* largest, unsigned long long* limbs) {
   __shared__ Limbs shared[kThreads];
-  const Part part(tables);
+  const ThreadPart part(tables);
   const ExactSum sum = block_sum(tables, part, part.entry < tables.entries ? largest[part.entry] : 0, shared);
   if (threadIdx.y != 0 || part.entry >= tables.entries) return;
   unsigned long long* const own = limbs + 3 * part.entry;
@@ -122,22 +127,43 @@ __global__ void put_number(double value, double* out) {
   *out = value;
 }
 
+// The grid of find_largest() and add_parts().
+struct PartsGrid {
+  dim3 block;
+  std::int64_t chunks;
+  unsigned blocks;
+  explicit PartsGrid(const Tables& tables)
+      : block(row_block(tables.entries)),
+        chunks(tiles_of(tables.n, kSteps * block.y)),
+        blocks(static_cast<unsigned>(tiles_of(tables.entries, block.x) * chunks)) {}
+};
+
+void put_largest(CudaRuntime& runtime, const Tables& tables, Array<unsigned long long>& sums) {
+  const PartsGrid grid(tables);
+  KEDGE_LAUNCH(runtime, find_largest, grid.blocks, grid.block, 0, tables, sums.data());
+}
+void put_limbs(CudaRuntime& runtime, const Tables& tables, Array<unsigned long long>& sums) {
+  const PartsGrid grid(tables);
+  KEDGE_LAUNCH(runtime, add_parts, grid.blocks, grid.block, 0, tables, sums.data(), raw(sums) + tables.entries);
+}
+void put_rounded(CudaRuntime& runtime, const Array<unsigned long long>& sums, std::int64_t entries, double* total) {
+  KEDGE_LAUNCH(runtime, round_sums, blocks_for(entries, 128), 128, 0, sums.data(), raw(sums) + entries, entries, total);
+}
+
 }  // namespace
 
 void sum_tables(CudaRuntime& runtime, const double* tables, std::int64_t n_tables, std::int64_t entries, double* total) {
-  const dim3 block = row_block(entries);
-  const std::int64_t groups = tiles_of(entries, block.x), chunks = tiles_of(n_tables, kSteps * block.y);
   const Tables all{tables, n_tables, entries};
-  if (chunks <= 1) {
-    KEDGE_LAUNCH(runtime, add_few, static_cast<unsigned>(groups), block, 0, all, total);
+  const PartsGrid grid(all);
+  if (grid.chunks <= 1) {
+    KEDGE_LAUNCH(runtime, add_few, static_cast<unsigned>(tiles_of(entries, grid.block.x)), grid.block, 0, all, total);
     return;
   }
   Array<unsigned long long> sums(runtime, 4 * entries);
   sums.zero();
-  unsigned long long* const limbs = raw(sums) + entries;
-  KEDGE_LAUNCH(runtime, find_largest, static_cast<unsigned>(groups * chunks), block, 0, all, sums.data());
-  KEDGE_LAUNCH(runtime, add_parts, static_cast<unsigned>(groups * chunks), block, 0, all, sums.data(), limbs);
-  KEDGE_LAUNCH(runtime, round_sums, blocks_for(entries, 128), 128, 0, sums.data(), limbs, entries, total);
+  put_largest(runtime, all, sums);
+  put_limbs(runtime, all, sums);
+  put_rounded(runtime, sums, entries, total);
 }
 
 void sum_values(CudaRuntime& runtime, const double* values, std::int64_t n, double* total) {
@@ -145,10 +171,86 @@ void sum_values(CudaRuntime& runtime, const double* values, std::int64_t n, doub
     KEDGE_LAUNCH(runtime, put_number, 1, 1, 0, static_cast<double>(n), total);
     return;
   }
-  const std::int64_t tiles = tiles_of(n, kRowTile);
-  Array<double> sums(runtime, tiles);
-  KEDGE_LAUNCH(runtime, sum_tiles, blocks_for(tiles, kLanes), dim3(kLanes, 8), 0, values, n, tiles, sums.data());
-  sum_tables(runtime, raw(sums), tiles, 1, total);
+  DealtSums(runtime).add_values({}, values, n, total);
+}
+
+namespace {
+
+// Fewer rows are every rank's own work, since two meetings take longer than their sums. The emulator has all sums dealt
+// that processors would deal.
+constexpr std::int64_t kLeastRowsOfGpu = std::int64_t{1} << 18;
+
+}   // namespace
+
+bool DealtSums::asks_for(std::int64_t n_rows) const {
+  const bool is_emulated = runtime_.info().kind == DeviceKind::kEmulated;
+  return meeting_ && n_rows >= (is_emulated ? kLeastDealtRows : kLeastRowsOfGpu);
+}
+
+void DealtSums::add(const RankSeat& seat, std::int64_t entries, const std::function<DeviceTables()>& own,
+                    double* total) {
+  if (seat.is_alone()) {
+    const DeviceTables all = own();
+    return sum_tables(runtime_, all.data, all.count, entries, total);
+  }
+  Tables tables{nullptr, 0, entries};
+  Array<unsigned long long> sums;   // on the GPU and the host: the largest of each entry, then its three integers
+  std::vector<std::int64_t> host(static_cast<std::size_t>(4 * entries));
+  const auto n = static_cast<std::size_t>(entries);
+  const std::span<std::int64_t> largest = std::span(host).first(n), limbs = std::span(host).subspan(n);
+  const auto make = [&] {
+    const DeviceTables mine = own();
+    tables.data = mine.data, tables.n = mine.count;
+    sums = Array<unsigned long long>(runtime_, 4 * entries);
+    sums.zero();
+    put_largest(runtime_, tables, sums);
+    runtime_.to_host(largest.data(), raw(sums), largest.size_bytes());
+  };
+  const auto cut = [&] {
+    runtime_.to_device(raw(sums), largest.data(), largest.size_bytes());
+    put_limbs(runtime_, tables, sums);
+    runtime_.to_host(limbs.data(), raw(sums) + entries, limbs.size_bytes());
+  };
+  meeting_->add(largest, limbs, make, cut);
+  runtime_.to_device(raw(sums) + entries, limbs.data(), limbs.size_bytes());
+  put_rounded(runtime_, sums, entries, total);
+}
+
+void DealtSums::add_values(const RankSeat& seat, const double* values, std::int64_t n, double* total) {
+  if (!values) return sum_values(runtime_, nullptr, n, total);
+  const Part rows = own_rows(seat, n);
+  const std::int64_t tiles = tiles_of(rows.size(), kRowTile);
+  Array<double> sums;
+  const auto own = [&] {
+    sums = Array<double>(runtime_, tiles);
+    KEDGE_LAUNCH(runtime_, sum_tiles, blocks_for(tiles, kLanes), dim3(kLanes, 8), 0, values + rows.begin, rows.size(),
+                 tiles, sums.data());
+    return DeviceTables{raw(sums), tiles};
+  };
+  add(seat, 1, own, total);
+}
+
+std::int64_t DealtSums::add_number(const RankSeat& seat, const std::function<std::int64_t()>& own) {
+  if (seat.is_alone()) return own();
+  const std::vector<std::byte> bytes = meeting_->gather([&] {
+    std::vector<std::byte> mine(sizeof(std::int64_t));
+    const std::int64_t number = own();
+    std::memcpy(mine.data(), &number, mine.size());
+    return mine;
+  });
+  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
+}
+
+void DealtSums::give(const RankSeat& seat, const Part& own, std::int32_t* numbers) {
+  if (seat.is_alone()) return;
+  const std::vector<std::byte> all = meeting_->gather([&] {
+    std::vector<std::byte> mine(static_cast<std::size_t>(own.size()) * sizeof(std::int32_t));
+    if (!mine.empty()) runtime_.to_host(mine.data(), numbers + own.begin, mine.size());
+    return mine;
+  });
+  runtime_.to_device(numbers, all.data(), all.size());
 }
 
 }  // namespace kedge::engine

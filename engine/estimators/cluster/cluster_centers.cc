@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "engine/comm/dealt_blocks.h"
-#include "engine/core/host_view.h"
 #include "engine/core/require.h"
+#include "engine/estimators/dealt_sums.h"
 
 namespace kedge::engine {
 namespace {
@@ -190,39 +190,31 @@ Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::
   return samples_of(std::move(out));
 }
 
-Ranks* ranks_of_labels(const Context& ctx, std::int64_t n) {
-  return n >= kLeastDealtRows && ctx.device.traits().uses_host_memory ? ranks_of_row_sums() : nullptr;
-}
-
 void give_labels(const Context& ctx, Array<std::int32_t>& labels) {
-  Ranks* const ranks = ranks_of_labels(ctx, labels.size());
+  Ranks* const ranks = ranks_of_rows_on(ctx.device, labels.size());
   if (!ranks) return;
   const PartedBytes all = ranks->share([&] {
     const Part own = own_rows(ranks, labels.size());
-    const auto bytes =
-        std::as_bytes(std::span(host_view(labels.view()).data() + own.begin, static_cast<std::size_t>(own.size())));
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(own.size()) * sizeof(std::int32_t));
+    if (!bytes.empty()) ctx.memory().to_host(bytes.data(), labels.data() + own.begin, bytes.size());
+    return bytes;
   });
   ctx.memory().to_device(labels.data(), all.bytes.data(), all.bytes.size());
 }
 
-// On the host the sum is exact, of tiles of rows that ranks divide.
+// The sum is exact, of tiles of rows that ranks divide.
 template <class T>
 double inertia_of(const Context& ctx, MatrixView<const T> X, MatrixView<const T> centers,
                   VectorView<const std::int32_t> labels, VectorView<const double> weights) {
   Array<double> squared(ctx.memory(), X.rows), total(ctx.memory(), 1);
-  const Part own = own_rows(ranks_of_labels(ctx, X.rows), X.rows);
+  const Part own = own_rows(ranks_of_rows_on(ctx.device, X.rows), X.rows);
   const VectorView<double> of_own = squared.view().slice(own.begin, own.size());
   ctx.ops<T>().clusters->squared_to_assigned(X.row_range(own.begin, own.size()), centers,
                                              labels.slice(own.begin, own.size()), of_own);
-  const MatrixView<const double> terms{squared.data(), X.rows, 1};
-  if (!ctx.device.traits().uses_host_memory) {
-    ctx.ops<double>().rows->weighted_sums(terms, weights, total.view());
-    return total.to_host()[0];
-  }
-  for (std::int64_t i = own.begin; i < own.end && !weights.empty(); ++i)
-    host_view(squared.view())[i] *= host_view(weights)[i];
-  ctx.ops<double>().rows->column_sums(terms, total.view());
+  if (!weights.empty())
+    ctx.ops<double>().maps->combine(Binary::kMultiply, {of_own.data, of_own.size, 1},
+                                    {weights.data + own.begin, of_own.size, 1}, {of_own.data, of_own.size, 1});
+  ctx.ops<double>().rows->column_sums({squared.data(), X.rows, 1}, total.view());
   return total.to_host()[0];
 }
 

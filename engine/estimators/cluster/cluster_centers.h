@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/ranks.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/params.h"
 #include "engine/estimators/estimator.h"
@@ -34,8 +33,6 @@ std::vector<std::int32_t> nearest_centers(const Context& ctx, const Samples<T>& 
 // Distances of each row to each centre, as samples.
 template <class T>
 Samples<T> center_distances(const Context& ctx, const Samples<T>& X, const std::vector<T>& centers);
-// The ranks that divide k-means over n rows, each of which labels its own (own_rows()); null: one process labels all.
-Ranks* ranks_of_labels(const Context& ctx, std::int64_t n);
 // Every rank gets the labels of all rows, of which each has those of its own.
 void give_labels(const Context& ctx, Array<std::int32_t>& labels);
 // sum_i weights[i] * |X[i] - centers[labels[i]]|^2; all are on the device. Empty weights mean 1. Ranks read the labels

@@ -6,10 +6,10 @@
 
 #include "engine/comm/bytes.h"
 #include "engine/comm/dealt_blocks.h"
-#include "engine/core/host_view.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/cluster/cluster_centers.h"
+#include "engine/estimators/dealt_sums.h"
 #include "engine/estimators/own_values.h"
 
 namespace kedge::engine {
@@ -115,7 +115,7 @@ class Lloyd {
       });
       far.erase(end, far.end());
     };
-    Ranks* const ranks = ranks_of_labels(ctx_, X_.rows);
+    Ranks* const ranks = ranks_of_rows_on(ctx_.device, X_.rows);
     const auto find_own = [&] {
       const Part own = own_rows(ranks, X_.rows);
       Array<double> squared(ctx_.memory(), own.size());

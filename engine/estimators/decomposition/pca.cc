@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/comm/ranks.h"
 #include "engine/core/state_archive.h"
 #include "engine/estimators/checks.h"
 #include "engine/estimators/magnitudes.h"
@@ -173,7 +174,8 @@ typename PCA<T>::Solution PCA<T>::solve_fully(const Context& ctx, const Samples<
 template <class T>
 std::optional<typename PCA<T>::Solution> PCA<T>::solve_unscaled(const Context& ctx, const Samples<T>& X) {
   const bool is_in_double = std::is_same_v<T, float> && !ctx.device.traits().uses_host_memory && !X.is_sparse();
-  if (!is_in_double || X.rows || X.table->ranges) return std::nullopt;
+  if (!is_in_double || X.rows) return std::nullopt;
+  if (X.table->ranges && !ranks_of_row_sums()) return std::nullopt;   // ranks may remember different things
   Solution solution = solve_fully(ctx, X, false);
   const auto n = static_cast<double>(X.n_rows());
   double squares = (n - 1) * solution.total;

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/comm/ranks.h"
 #include "engine/core/state_archive.h"
-#include "engine/estimators/catalogue.h"
 #include "engine/estimators/checks.h"
+#include "engine/estimators/dealt_sums.h"
 #include "engine/estimators/magnitudes.h"
 
 namespace kedge::engine {
@@ -71,8 +70,8 @@ void NestedPredictor<T>::fit(const Context& ctx, const std::string& owner, const
     require_magnitudes(inner, last_step_.estimator, *last_, current, target.weighted());
     last_width_ = current.n_cols();
     if (last_->reads_bins()) binned_table(inner, *current.table);
-    const bool sums_are_dealt = deals_row_sums(*find_estimator(last_step_.estimator), last_step_.params);
-    const RowSumsScope sums(sums_are_dealt && inner.device.traits().uses_host_memory);   // of a fit that all ranks make
+    const CatalogueEntry& entry = *find_estimator(last_step_.estimator);
+    const DealtSumsScope sums(inner.device, deals_row_sums(entry, last_step_.params, inner.device));   // all ranks make it
     last_->fit(inner, current, target.weighted());
   });
 }

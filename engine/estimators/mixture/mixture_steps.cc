@@ -222,7 +222,7 @@ Matrix<double> MixtureRows::log_densities() const {
 }
 
 Part MixtureRows::own_part_of_rows() const {
-  return own_rows(ops_ ? ranks_of_labels(ctx_, X_.rows) : nullptr, X_.rows);
+  return own_rows(ops_ ? ranks_of_rows_on(ctx_.device, X_.rows) : nullptr, X_.rows);
 }
 
 void MixtureRows::set_labels(const std::vector<std::int32_t>& labels) {

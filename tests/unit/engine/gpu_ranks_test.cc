@@ -1,4 +1,5 @@
-// Jobs on ranks with a GPU each: what is whole by itself is dealt, with the bits of one GPU. The GPUs are emulated.
+// Jobs on ranks with a GPU each: what is whole by itself and sums over rows are dealt, with the bits of one GPU. The
+// GPUs are emulated.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,6 +46,10 @@ constexpr const char* kRows =
     R"("generate": {"name": "make_classification", "params": {"n_samples": 17000, "n_features": 4, "n_informative": 3,
        "n_redundant": 0, "random_state": 1}})";
 
+constexpr const char* kFourClasses =
+    R"("generate": {"name": "make_classification", "params": {"n_samples": 16500, "n_features": 4, "n_informative": 4,
+       "n_redundant": 0, "n_classes": 4, "n_clusters_per_class": 1, "random_state": 1}})";
+
 std::vector<GpuJob> gpu_jobs() {
   const char* const forest =
       R"({"estimator": "RandomForestClassifier", "params": {"n_estimators": 5, "oob_score": true}})";
@@ -84,10 +89,23 @@ std::vector<GpuJob> gpu_jobs() {
              R"("gridSearch": {"paramGrid": {"alpha": [0.1, 10.0]}, "crossValidate": {"cv": 2}})"),
       job_on("Boosting", kRows, R"({"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 2}})",
              R"("crossValidate": {"cv": 2})"),
-      job_on("Means", kRows, R"({"estimator": "KMeans", "params": {"n_clusters": 3, "max_iter": 3}})", R"("fit": {})",
-             false),
-      job_on("Scores", kRows, R"({"estimator": "LogisticRegression", "params": {"max_iter": 3}})", R"("fitScore": {})",
-             false),
+      job_on("Means", kRows, R"({"estimator": "KMeans", "params": {"n_clusters": 3, "max_iter": 3}})", R"("fit": {})"),
+      job_on("ScaledLines", kRows, R"({"estimator": "StandardScaler"}, {"estimator": "Ridge"})", R"("fit": {})"),
+      job_on("Scores", kRows,
+             R"({"estimator": "StandardScaler"}, {"estimator": "LogisticRegression", "params": {"max_iter": 3}})",
+             R"("fitScore": {"testSize": 0.02})"),
+      job_on("ManyClasses", kFourClasses, R"({"estimator": "LogisticRegression", "params": {"max_iter": 2}})",
+             R"("fit": {})"),
+      job_on("LeastSquares", kRows, R"({"estimator": "LinearRegression"})", R"("fit": {})"),
+      job_on("SparseLines", kRows, R"({"estimator": "Lasso", "params": {"alpha": 0.01}})", R"("fit": {})"),
+      job_on("ClassesByLines", kRows, R"({"estimator": "RidgeClassifier"})", R"("fit": {})"),
+      job_on("Components", kRows, R"({"estimator": "PCA", "params": {"n_components": 2}}, {"estimator": "GaussianNB"})",
+             R"("fit": {})"),
+      job_on("Binary", kRows, R"({"estimator": "BernoulliNB"})", R"("fit": {})"),
+      job_on("Counts", kRows, R"({"estimator": "MinMaxScaler"}, {"estimator": "MultinomialNB"})", R"("fit": {})"),
+      job_on("Ranges", kRows, R"({"estimator": "MinMaxScaler"})", R"("fit": {})", false),
+      job_on("Bins", kRows, R"({"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 1}})",
+             R"("fit": {})", false),
   };
 }
 
@@ -108,7 +126,10 @@ TEST_P(GpuRanks, GiveTheResultOfOneGpu) {
 }
 
 TEST(GpuRanksAlone, SayThatTheFirstMakesAFit) {
-  const JobSpec spec = spec_from(gpu_jobs()[2].spec);
+  const JobSpec spec =
+      spec_from(job_on("", kIris, R"({"estimator": "KNeighborsClassifier"})",
+                       R"("gridSearch": {"paramGrid": {"n_neighbors": [1, 3]}, "crossValidate": {"cv": 2}})")
+                    .spec);
   std::string log;
   run_on_ranks(spec, 2, &log, open_gpu);
   EXPECT_THAT(log, HasSubstr("the first of 2 ranks makes this fit alone"));
@@ -161,7 +182,7 @@ TEST(GpuRanksPredictions, AreTheFileOfOneGpu) {
   }
 }
 
-TEST(DealtJobsOnGpus, AreSearchesValidationsPredictionsAndForests) {
+TEST(DealtJobsOnGpus, AreSearchesValidationsPredictionsForestsAndSumsOverRows) {
   const std::unique_ptr<Device> gpu = open_gpu();
   const auto is_dealt = [&](const char* estimator, const char* task) {
     const JobSpec spec = spec_from(fmt::format(
@@ -174,8 +195,10 @@ TEST(DealtJobsOnGpus, AreSearchesValidationsPredictionsAndForests) {
   EXPECT_TRUE(is_dealt("ExtraTreesRegressor", "fitScore"));
   EXPECT_TRUE(
       job_is_dealt(spec_from(R"({"dataset": {"builtin": "iris"}, "task": {"predict": {"model": "m"}}})"), *gpu));
-  EXPECT_FALSE(is_dealt("Ridge", "fit"));
-  EXPECT_FALSE(is_dealt("KMeans", "fit"));
+  EXPECT_TRUE(is_dealt("Ridge", "fit"));
+  EXPECT_TRUE(is_dealt("KMeans", "fitScore"));
+  EXPECT_FALSE(is_dealt("HistGradientBoostingClassifier", "fit")) << "whose columns ranks on processors divide";
+  EXPECT_FALSE(is_dealt("DBSCAN", "fit"));
   EXPECT_FALSE(is_dealt("KNeighborsClassifier", "fitScore"));
 }
 

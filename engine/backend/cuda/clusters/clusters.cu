@@ -2,6 +2,7 @@
 // tiles that are never stored, then one pass over X that proves each label or searches it exactly. Sums by label read X
 // once, bound by memory.
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "engine/backend/cuda/clusters/few_centers.cuh"
@@ -154,23 +155,6 @@ __global__ void unlabel(VectorView<std::int32_t> labels) {
   if (i < labels.size) raw(labels)[i] = -1;
 }
 
-// Every row anew: tiles that are multiplied whole need no gathering, and rows that stay would leave warps idle.
-template <class T>
-class FollowedCenters final : public MovingCenters<T> {
- public:
-  FollowedCenters(ClusterOps<T>& ops, MatrixView<const T> X, VectorView<const double> weights,
-                  VectorView<std::int32_t> labels)
-      : ops_(ops), X_(X), weights_(weights), labels_(labels) {}
-  std::int64_t assign(MatrixView<const T> centers) override { return ops_.assign_nearest(X_, centers, labels_); }
-  void sum(MatrixView<double> sums) override { ops_.label_sums(X_, labels_, weights_, sums); }
-
- private:
-  ClusterOps<T>& ops_;
-  MatrixView<const T> X_;
-  VectorView<const double> weights_;
-  VectorView<std::int32_t> labels_;
-};
-
 template <class T>
 class CudaClusters final : public ClusterOps<T>, private CudaBody {
  public:
@@ -200,9 +184,17 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
 
   void label_sums(MatrixView<const T> X, VectorView<const std::int32_t> labels, VectorView<const double> weights,
                   MatrixView<double> sums) override {
+    sum_labels({}, X, labels, weights, class_tile_rows(X.rows, sums.size()), {0, X.rows}, sums);
+  }
+
+  // The same, of the ranks' own rows in tiles of so many.
+  void sum_labels(const RankSeat& seat, MatrixView<const T> table, VectorView<const std::int32_t> all_labels,
+                  VectorView<const double> all_weights, std::int64_t tile_rows, const Part& own,
+                  MatrixView<double> sums) {
     CudaRuntime& gpu = runtime_;
-    const std::int64_t k = sums.rows, cols = X.cols + 1, tile_rows = class_tile_rows(X.rows, k * cols),
-                       tiles = tiles_of(X.rows, tile_rows);
+    const MatrixView<const T> X = table.row_range(own.begin, own.size());
+    const double* const weights = all_weights.empty() ? nullptr : raw(all_weights) + own.begin;
+    const std::int64_t k = sums.rows, cols = X.cols + 1, tiles = tiles_of(X.rows, tile_rows);
     const auto across = static_cast<unsigned>(std::min<std::int64_t>(cols, kLanes)),
                most = std::min<unsigned>(kSumThreads / across, kMostTiles);
     unsigned high = most;
@@ -210,12 +202,16 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     while (high > 1 && table_bytes() > kPlainSharedBytes) high /= 2;
     const bool in_shared = table_bytes() <= kPlainSharedBytes;
     if (!in_shared) high = most;
-    Array<double> partial(gpu, tiles * k * cols), total(gpu, k * cols);
-    KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, blocks_for(tiles, high), blocks_for(cols, across)),
-                 dim3(across, high), in_shared ? table_bytes() : 0,
-                 Labelled<T>{X, raw(labels), weights.empty() ? nullptr : raw(weights)}, k, tile_rows, tiles, in_shared,
-                 partial.data());
-    sum_tables(gpu, raw(partial), tiles, k * cols, raw(total));
+    Array<double> partial, total(gpu, k * cols);
+    const auto sum_own = [&] {
+      partial = Array<double>(gpu, tiles * k * cols);
+      KEDGE_LAUNCH(gpu, tile_labels<T>, tall_grid(gpu, blocks_for(tiles, high), blocks_for(cols, across)),
+                   dim3(across, high), in_shared ? table_bytes() : 0,
+                   Labelled<T>{X, raw(all_labels) + own.begin, weights}, k, tile_rows, tiles, in_shared,
+                   partial.data());
+      return DeviceTables{raw(partial), tiles};
+    };
+    sums_.add(seat, k * cols, sum_own, raw(total));
     KEDGE_LAUNCH(gpu, put_rows, row_blocks(k, cols), row_block(cols), 0, total.data(), sums);
   }
 
@@ -247,10 +243,54 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
                                                    VectorView<std::int32_t> labels) override {
     KEDGE_LAUNCH(runtime_, unlabel, blocks_for(labels.size, 256), 256, 0, labels);
-    return std::make_unique<FollowedCenters<T>>(*this, X, weights, labels);
+    return std::make_unique<Followed>(*this, X, weights, labels);
   }
 
  private:
+  // Every row anew: tiles that are multiplied whole need no gathering, and rows that stay would leave warps idle. Where
+  // ranks divide the rows, each has the labels of its own. Only where centres are so many that tables of sums have more
+  // rows than blocks do, all have all labels.
+  class Followed final : public MovingCenters<T> {
+   public:
+    Followed(CudaClusters& ops, MatrixView<const T> X, VectorView<const double> weights,
+             VectorView<std::int32_t> labels)
+        : ops_(ops), X_(X), weights_(weights), labels_(labels) {}
+
+    std::int64_t assign(MatrixView<const T> centers) override {
+      const RankSeat seat = ops_.sums_.seat(X_.rows);
+      const std::int64_t tile_rows = rows_of_table(centers.rows);
+      const Part own = rows_of(seat, tile_rows);
+      const std::int64_t changed = ops_.sums_.add_number(seat, [&] {
+        return ops_.assign_nearest(X_.row_range(own.begin, own.size()), centers, labels_.slice(own.begin, own.size()));
+      });
+      if (!labels_stay(tile_rows)) ops_.sums_.give(seat, own, raw(labels_));
+      return changed;
+    }
+    void sum(MatrixView<double> sums) override {
+      const RankSeat seat = ops_.sums_.seat(X_.rows);
+      const std::int64_t tile_rows = rows_of_table(sums.rows);
+      ops_.sum_labels(seat, X_, labels_, weights_, tile_rows, rows_of(seat, tile_rows), sums);
+    }
+
+   private:
+    // Of sums by label: where it can be, a power of two, of which the blocks that ranks own are multiples.
+    std::int64_t rows_of_table(std::int64_t centers) const {
+      const std::int64_t least = class_tile_rows(X_.rows, centers * (X_.cols + 1));
+      const auto wide = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+      return X_.rows >= kLeastDealtRows && wide <= block_rows(X_.rows) ? wide : least;
+    }
+    bool labels_stay(std::int64_t tile_rows) const { return block_rows(X_.rows) % tile_rows == 0; }
+    Part rows_of(const RankSeat& seat, std::int64_t tile_rows) const {
+      if (labels_stay(tile_rows)) return own_rows(seat, X_.rows);
+      return rows_of_tiles(own_tiles(seat, tiles_of(X_.rows, tile_rows)), tile_rows, X_.rows);
+    }
+
+    CudaClusters& ops_;
+    MatrixView<const T> X_;
+    VectorView<const double> weights_;
+    VectorView<std::int32_t> labels_;
+  };
+
   void nearest_of_short(MatrixView<const T> X, VectorView<const std::int32_t> candidates, const Nearest<T>& before,
                         MatrixView<T> least, VectorView<double> totals) {
     const std::int64_t tiles = tiles_of(X.rows, kRowTile), k = candidates.size;

@@ -218,18 +218,33 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     slopes_by<double>(design, signs, raw(slopes));
   }
 
+  // The exact sum of what sum(own, rows, parts) puts into a table for each block of rows, of which ranks have their
+  // own.
+  template <class Sum>
+  void add_blocks(std::int64_t n, std::int64_t block_rows, std::int64_t entries, double* total, const Sum& sum) {
+    const RankSeat seat = sums_.seat(n);
+    const Part own = own_tiles(seat, tiles_of(n, block_rows)), rows = rows_of_tiles(own, block_rows, n);
+    Array<double> parts;
+    const auto sum_own = [&] {
+      parts = Array<double>(runtime_, own.size() * entries);
+      sum(own, rows, raw(parts));
+      return DeviceTables{raw(parts), own.size()};
+    };
+    sums_.add(seat, entries, sum_own, total);
+  }
+
   template <class V>
   void slopes_by(const Design<T>& design, const double* signs, double* sums) {
     const std::int64_t n = design.n_rows(), d = design.X.cols, entries = slope_entries<V>(static_cast<int>(d));
     const int stride = static_cast<int>(d + 1) | 1;   // odd: threads read rows one below the other
     const TileCut cut = cut_tile(design, kSlopeLoads, 1, stride);
-    const std::int64_t block_rows = rows_of_block(n, cut, kMostSlopeBlocks), blocks = tiles_of(n, block_rows);
+    const std::int64_t block_rows = rows_of_block(n, cut, kMostSlopeBlocks);
     const std::int64_t tile = std::max<std::int64_t>(std::int64_t{cut.rows} * stride, kRowTileThreads);
-    Array<double> parts(runtime_, blocks * entries);
-    KEDGE_LAUNCH(runtime_, (tall_slopes<T, V>), static_cast<unsigned>(blocks), kRowTileThreads,
-                 static_cast<std::size_t>(tile + cut.rows + d + 1) * sizeof(V), rows_of(design), cut, signs, n,
-                 block_rows, parts.data());
-    sum_tables(runtime_, raw(parts), blocks, entries, sums);
+    const std::size_t bytes = static_cast<std::size_t>(tile + cut.rows + d + 1) * sizeof(V);
+    add_blocks(n, block_rows, entries, sums, [&](const Part& own, const Part& rows, double* parts) {
+      KEDGE_LAUNCH(runtime_, (tall_slopes<T, V>), static_cast<unsigned>(own.size()), kRowTileThreads, bytes,
+                   rows_of(design, rows.begin), cut, signs, rows.size(), block_rows, parts);
+    });
   }
 
   // Floats are multiplied as pairs where doubles are slow, and once more in double if that left float's range.
@@ -249,12 +264,14 @@ class CudaDesign final : public DesignOps<T>, private CudaBody {
     const GramCut gram(p);
     const TileCut cut = cut_tile(design, kGramLoads, gram.groups, gram.stride());
     const std::int64_t most = std::clamp(kPartEntries / gram.entries(), kFewBlocks, kMostBlocks),
-                       block_rows = rows_of_block(n, cut, most), blocks = tiles_of(n, block_rows);
-    Array<double> parts(runtime_, blocks * gram.entries()), sums(runtime_, gram.entries());
+                       block_rows = rows_of_block(n, cut, most);
+    Array<double> sums(runtime_, gram.entries());
     const std::size_t folding = std::size_t{kSide} * kRowTileThreads * sizeof(V);
-    KEDGE_LAUNCH(runtime_, (tall_gram<T, V>), static_cast<unsigned>(blocks), kRowTileThreads,
-                 std::max(cut.bytes(), folding), rows_of(design), cut, gram, n, block_rows, parts.data());
-    sum_tables(runtime_, raw(parts), blocks, gram.entries(), raw(sums));
+    add_blocks(n, block_rows, gram.entries(), raw(sums), [&](const Part& own, const Part& rows, double* parts) {
+      KEDGE_LAUNCH(runtime_, (tall_gram<T, V>), static_cast<unsigned>(own.size()), kRowTileThreads,
+                   std::max(cut.bytes(), folding), rows_of(design, rows.begin), cut, gram, rows.size(), block_rows,
+                   parts);
+    });
     KEDGE_LAUNCH(runtime_, spread_gram, row_blocks(p, p), row_block(p), 0, sums.data(), gram, p, raw(G));
   }
 };

@@ -83,13 +83,18 @@ class CudaLogistic final : public LogisticOps<T>, private CudaBody {
 
   template <int kMost, class V>
   double one_pass(const LogisticRows<T>& rows, MatrixView<T> G) {
-    const std::int64_t n = rows.X.rows, d = rows.X.cols,
-                       block_rows = tiles_of(tiles_of(n, kPassBlocks), kPassThreads) * kPassThreads,
-                       blocks = tiles_of(n, block_rows);
-    Array<double> parts(runtime_, blocks * (d + 1)), sums(runtime_, d + 1);
-    KEDGE_LAUNCH(runtime_, (logistic_pass<kMost, T, V>), static_cast<unsigned>(blocks), kPassThreads, 0, rows,
-                 block_rows, parts.data());
-    sum_tables(runtime_, raw(parts), blocks, d + 1, raw(sums));
+    const std::int64_t n = rows.X.rows, d = rows.X.cols, block_rows = pass_rows(n);
+    const RankSeat seat = sums_.seat(n);
+    const LogisticRows<T> own = rows.range(own_rows(seat, n));
+    const std::int64_t blocks = tiles_of(own.X.rows, block_rows);
+    Array<double> parts, sums(runtime_, d + 1);
+    const auto sum_own = [&] {
+      parts = Array<double>(runtime_, blocks * (d + 1));
+      KEDGE_LAUNCH(runtime_, (logistic_pass<kMost, T, V>), static_cast<unsigned>(blocks), kPassThreads, 0, own,
+                   block_rows, parts.data());
+      return DeviceTables{raw(parts), blocks};
+    };
+    sums_.add(seat, d + 1, sum_own, raw(sums));
     KEDGE_LAUNCH(runtime_, put_gradient<T>, blocks_for(d, 128), 128, 0, sums.data(), d, raw(G));
     double loss = 0;
     runtime_.to_host(&loss, sums.data() + d, sizeof loss);

@@ -3,10 +3,14 @@
 // the gradient as V, double or FloatPair.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "engine/backend/cuda/float_pair.cuh"
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
+#include "engine/comm/dealt_blocks.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -14,6 +18,13 @@ namespace kedge::engine {
 inline constexpr int kPassThreads = 128;
 inline constexpr int kSettledPassRows = 16;         // between two calls of settle()
 inline constexpr std::int64_t kPassBlocks = 2048;   // at most; each has its own sums
+
+// Rows of a block: a power of two, of which the blocks of rows that ranks own (dealt_blocks.h) are multiples, so that a
+// rank has the derivatives of its own rows.
+inline std::int64_t pass_rows(std::int64_t n) {
+  const std::int64_t least = std::max<std::int64_t>(tiles_of(n, kPassBlocks), kPassThreads);
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+}
 
 template <class T>
 struct alignas(2 * sizeof(T)) TwoMargins {
@@ -46,6 +57,13 @@ struct LogisticRows {
   MatrixView<T> Z;         // of two columns, the second of which is X B'
   bool in_pieces, in_pairs;
 
+  LogisticRows range(const Part& part) const {
+    LogisticRows some = *this;
+    some.X = X.row_range(part.begin, part.size()), some.Z = Z.row_range(part.begin, part.size());
+    some.y += part.begin;
+    if (weights) some.weights += part.begin;
+    return some;
+  }
   __device__ TwoMargins<T> margins(std::int64_t i) const {
     const T* const z = raw(Z) + i * Z.stride;
     return {z[0], T{0}};

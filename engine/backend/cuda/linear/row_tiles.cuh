@@ -54,6 +54,17 @@ Rows<T> rows_of(const Design<T>& d) {
           raw(d.Y)};
 }
 
+// The rows of a design from `first` on.
+template <class T>
+Rows<T> rows_of(const Design<T>& d, std::int64_t first) {
+  Rows<T> rows = rows_of(d);
+  if (rows.rows) rows.rows += first;
+  else rows.X += first * rows.stride;
+  if (rows.weights) rows.weights += first;
+  if (rows.Y) rows.Y += first * rows.y_stride;
+  return rows;
+}
+
 // How a block reads a tile: a thread has one slot, four neighbouring columns of X or one target, of every round-th row.
 struct TileCut {
   int slots;        // of a row

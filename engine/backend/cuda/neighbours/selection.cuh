@@ -14,6 +14,9 @@ struct Selection {
   const std::int32_t* rows;   // null: all, in order
   std::int64_t n, cols;
   __device__ const T* row(std::int64_t i) const { return data + (rows ? std::int64_t{rows[i]} : i) * stride; }
+  Selection range(std::int64_t first, std::int64_t count) const {
+    return {rows ? data : data + first * stride, stride, rows ? rows + first : nullptr, count, cols};
+  }
 };
 
 template <class T>

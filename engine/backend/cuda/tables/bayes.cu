@@ -21,7 +21,7 @@ struct ClassColumn {
   const std::int32_t* y;
   const double* weights;   // null: 1 each
   MatrixView<const double> mean;
-  std::int64_t classes, tile_rows;
+  std::int64_t classes, tile_rows, first_tile = 0;   // first_tile: that of the first block
 
   KEDGE_HD std::int64_t n() const { return rows.size ? rows.size : X.rows; }
   __device__ T at(std::int64_t i, std::int64_t j) const {
@@ -45,9 +45,9 @@ struct ClassColumn {
 template <class T>
 __global__ void tile_classes(ClassColumn<T> from, bool in_shared, double* sums) {
   KEDGE_DYNAMIC_SHARED(double, shared);
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, d = from.X.cols;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = from.first_tile + blockIdx.x, d = from.X.cols;
   if (j >= d) return;
-  double* const own = sums + tile * from.classes * d + j;
+  double* const own = sums + blockIdx.x * from.classes * d + j;
   if (!in_shared) return from.add_in_double(j, tile, own, d);
   double* const table = shared + threadIdx.x;
   from.add_in_double(j, tile, table, kColumnThreads);
@@ -60,7 +60,7 @@ __global__ void tile_classes(ClassColumn<T> from, bool in_shared, double* sums) 
 __global__ void tile_classes_in_pairs(ClassColumn<float> from, double* sums) {
   constexpr float kLeast = 0x1p-50F, kMost = 0x1p50F;   // squares of less would lose what lies below 2^-149
   KEDGE_DYNAMIC_SHARED(FloatPair, shared);
-  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = blockIdx.x, d = from.X.cols;
+  const std::int64_t j = block_y() * blockDim.x + threadIdx.x, tile = from.first_tile + blockIdx.x, d = from.X.cols;
   if (j >= d) return;
   FloatPair* const table = shared + threadIdx.x;
   auto* const maps = reinterpret_cast<AffineMap<FloatPair>*>(shared + from.classes * kColumnThreads) + threadIdx.x;
@@ -84,7 +84,7 @@ __global__ void tile_classes_in_pairs(ClassColumn<float> from, double* sums) {
     settle(sum);
     table[place] = sum;
   }
-  double* const own = sums + tile * from.classes * d + j;
+  double* const own = sums + blockIdx.x * from.classes * d + j;
   for (std::int64_t c = 0; c < from.classes; ++c) own[c * d] = value_of(table[c * kColumnThreads]);
   if (!fits) from.add_in_double(j, tile, own, d);
 }
@@ -150,20 +150,36 @@ class CudaBayes final : public BayesOps<T>, private CudaBody {
                      MatrixView<double> variance) override {
     CudaRuntime& gpu = runtime_;
     const std::int64_t n = rows.empty() ? X.rows : rows.size, classes = mean.rows, d = X.cols;
-    const std::int64_t tile = class_tile_rows(n, classes * d), tiles = tiles_of(n, tile);
+    const std::int64_t tile = class_tile_rows(n, classes * d);
     const double* const w = weights.empty() ? nullptr : raw(weights);
-    Array<double> partial(gpu, tiles * classes * d), sums(gpu, classes * d), counts(gpu, tiles * classes);
-    KEDGE_LAUNCH(gpu, tile_counts, blocks_for(tiles, 32), 32, 0, raw(y), w, n, classes, tile, tiles, counts.data());
-    sum_tables(gpu, raw(counts), tiles, classes, raw(count));
-    ClassColumn<T> from{
-        .X = X, .rows = rows, .y = raw(y), .weights = w, .mean = {}, .classes = classes, .tile_rows = tile};
-    sum_tiles(from, raw(partial));
-    sum_tables(gpu, raw(partial), tiles, classes * d, raw(sums));
+    const RankSeat seat = sums_.seat(n);
+    const Part tiles = own_tiles(seat, tiles_of(n, tile)), own = rows_of_tiles(tiles, tile, n);
+    ClassColumn<T> from{.X = X,
+                        .rows = rows,
+                        .y = raw(y),
+                        .weights = w,
+                        .mean = {},
+                        .classes = classes,
+                        .tile_rows = tile,
+                        .first_tile = tiles.begin};
+    Array<double> counts, partial, sums(gpu, classes * d);
+    const auto count_own = [&] {
+      counts = Array<double>(gpu, tiles.size() * classes);
+      KEDGE_LAUNCH(gpu, tile_counts, blocks_for(tiles.size(), 32), 32, 0, raw(y) + own.begin,
+                   w ? w + own.begin : nullptr, own.size(), classes, tile, tiles.size(), counts.data());
+      return DeviceTables{raw(counts), tiles.size()};
+    };
+    const auto sum_own = [&] {
+      if (partial.size() == 0) partial = Array<double>(gpu, tiles.size() * classes * d);
+      sum_tiles(from, tiles.size(), raw(partial));
+      return DeviceTables{raw(partial), tiles.size()};
+    };
+    sums_.add(seat, classes, count_own, raw(count));
+    sums_.add(seat, classes * d, sum_own, raw(sums));
     KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), raw(count),
                  n ? raw(X) : nullptr, X.stride, rows, mean);
     from.mean = mean;
-    sum_tiles(from, raw(partial));
-    sum_tables(gpu, raw(partial), tiles, classes * d, raw(sums));
+    sums_.add(seat, classes * d, sum_own, raw(sums));
     KEDGE_LAUNCH(gpu, divide_by_count<T>, row_blocks(classes, d), row_block(d), 0, sums.data(), raw(count),
                  static_cast<const T*>(nullptr), std::int64_t{0}, rows, variance);
   }
@@ -181,9 +197,8 @@ class CudaBayes final : public BayesOps<T>, private CudaBody {
 
  private:
   // sums: tiles x classes x columns.
-  void sum_tiles(const ClassColumn<T>& from, double* sums) {
-    const dim3 grid = tall_grid(runtime_, static_cast<unsigned>(tiles_of(from.n(), from.tile_rows)),
-                                blocks_for(from.X.cols, kColumnThreads));
+  void sum_tiles(const ClassColumn<T>& from, std::int64_t tiles, double* sums) {
+    const dim3 grid = tall_grid(runtime_, static_cast<unsigned>(tiles), blocks_for(from.X.cols, kColumnThreads));
     const auto places = static_cast<std::size_t>(from.classes) * kColumnThreads;
     if constexpr (std::is_same_v<T, float>) {
       const std::size_t bytes = places * (sizeof(FloatPair) + sizeof(AffineMap<FloatPair>));

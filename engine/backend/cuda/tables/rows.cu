@@ -79,11 +79,18 @@ class CudaRows final : public RowOps<T>, private CudaBody {
   }
 
   void column_sums(MatrixView<const T> Z, VectorView<double> sums) override {
-    const std::int64_t tiles = tiles_of(Z.rows, kRowTile);
-    Array<double> partial(runtime_, tiles * Z.cols);
-    KEDGE_LAUNCH(runtime_, tile_columns<T>, tile_grid(runtime_, tiles, Z.cols), tile_block(Z.cols), 0, raw(Z), Z.rows,
-                 Z.cols, Z.stride, partial.data());
-    sum_tables(runtime_, raw(partial), tiles, Z.cols, raw(sums));
+    const RankSeat seat = sums_.seat(Z.rows);
+    const Part rows = own_rows(seat, Z.rows);
+    const MatrixView<const T> own = Z.row_range(rows.begin, rows.size());
+    const std::int64_t tiles = tiles_of(own.rows, kRowTile);
+    Array<double> partial;
+    const auto sum_own = [&] {
+      partial = Array<double>(runtime_, tiles * Z.cols);
+      KEDGE_LAUNCH(runtime_, tile_columns<T>, tile_grid(runtime_, tiles, Z.cols), tile_block(Z.cols), 0, raw(own),
+                   own.rows, own.cols, own.stride, partial.data());
+      return DeviceTables{raw(partial), tiles};
+    };
+    sums_.add(seat, Z.cols, sum_own, raw(sums));
   }
 
   void precise_means(MatrixView<const T> Z, VectorView<const double> weights, VectorView<double> mean,

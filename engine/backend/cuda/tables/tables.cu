@@ -183,16 +183,27 @@ class CudaTables final : public TableOps<T>, private CudaBody {
  private:
   template <bool kInPairs>
   void put_moments(const Selection<T>& x, const double* weights, VectorView<double> mean, VectorView<double> variance) {
-    const std::int64_t tiles = tiles_of(x.n, kRowTile);
+    const RankSeat seat = sums_.seat(x.n);
+    const Part rows = own_rows(seat, x.n);
+    const Selection<T> own = x.range(rows.begin, rows.size());
+    const double* const own_weights = weights ? weights + rows.begin : nullptr;
+    const std::int64_t tiles = tiles_of(own.n, kRowTile);
     const dim3 grid = tile_grid(runtime_, tiles, x.cols), block = tile_block(x.cols);
-    Array<double> total(runtime_, 1), partial(runtime_, tiles * 2 * x.cols), sums(runtime_, 2 * x.cols);
-    sum_values(runtime_, weights, x.n, raw(total));
-    KEDGE_LAUNCH(runtime_, (tile_deviations<T, kInPairs>), grid, block, 0, x, weights, partial.data());
-    sum_tables(runtime_, raw(partial), tiles, x.cols, raw(sums));
+    Array<double> total(runtime_, 1), sums(runtime_, 2 * x.cols), partial;
+    const auto sum_deviations = [&] {
+      partial = Array<double>(runtime_, tiles * 2 * x.cols);
+      KEDGE_LAUNCH(runtime_, (tile_deviations<T, kInPairs>), grid, block, 0, own, x, own_weights, partial.data());
+      return DeviceTables{raw(partial), tiles};
+    };
+    const auto sum_squares = [&] {
+      KEDGE_LAUNCH(runtime_, (tile_squares<T, kInPairs>), grid, block, 0, own, own_weights, raw(mean), partial.data());
+      return DeviceTables{raw(partial), tiles};
+    };
+    sums_.add_values(seat, weights, x.n, raw(total));
+    sums_.add(seat, x.cols, sum_deviations, raw(sums));
     KEDGE_LAUNCH(runtime_, finish_mean<T>, blocks_for(x.cols, 128), 128, 0, x, sums.data(), total.data(), raw(mean));
     if (variance.empty()) return;
-    KEDGE_LAUNCH(runtime_, (tile_squares<T, kInPairs>), grid, block, 0, x, weights, raw(mean), partial.data());
-    sum_tables(runtime_, raw(partial), tiles, 2 * x.cols, raw(sums));
+    sums_.add(seat, 2 * x.cols, sum_squares, raw(sums));
     KEDGE_LAUNCH(runtime_, finish_variance, blocks_for(x.cols, 128), 128, 0, x.cols, sums.data(), total.data(),
                  raw(variance));
   }

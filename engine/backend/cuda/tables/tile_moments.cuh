@@ -15,10 +15,9 @@ struct TileSums {
 };
 
 // Column j of rows begin .. end - 1 in pairs of floats; false where the sums leave float's range.
-__device__ inline bool add_in_pairs(const Selection<float>& X, std::int64_t j, std::int64_t begin, std::int64_t end,
-                                    double& found) {
+__device__ inline bool add_in_pairs(const Selection<float>& X, float origin, std::int64_t j, std::int64_t begin,
+                                    std::int64_t end, double& found) {
   constexpr double kMost = 0x1p127;
-  const float origin = X.row(0)[j];
   FloatPair sum{};
   for (std::int64_t i = begin; i < end; ++i) {
     add(sum, exact_sum(X.row(i)[j], -origin));
@@ -46,14 +45,15 @@ __device__ inline std::int64_t end_of_tile(std::int64_t tile, std::int64_t n) {
   return end < n ? end : n;
 }
 
+// X: some rows of `table`, from the first of which deviations are taken.
 template <class T, bool kInPairs>
-__global__ void tile_deviations(Selection<T> X, const double* weights, double* sums) {
+__global__ void tile_deviations(Selection<T> X, Selection<T> table, const double* weights, double* sums) {
   const std::int64_t j = tile_column(), tile = own_tile();
   if (j >= X.cols || tile * kRowTile >= X.n) return;
   if constexpr (kInPairs) {
-    if (add_in_pairs(X, j, tile * kRowTile, end_of_tile(tile, X.n), sums[tile * X.cols + j])) return;
+    if (add_in_pairs(X, table.row(0)[j], j, tile * kRowTile, end_of_tile(tile, X.n), sums[tile * X.cols + j])) return;
   }
-  const double origin = static_cast<double>(X.row(0)[j]);
+  const double origin = static_cast<double>(table.row(0)[j]);
   double sum = 0;
   for (std::int64_t i = tile * kRowTile; i < X.n && i < (tile + 1) * kRowTile; ++i)
     sum += (weights ? weights[i] : 1.0) * (static_cast<double>(X.row(i)[j]) - origin);
