@@ -11,12 +11,12 @@
 namespace kedge::engine {
 namespace {
 
-// What these read of all rows in every iteration, or once, are sums that engine/backend/cuda divides. Others may use
-// the same operations, but most of their fit would be each rank's own.
-constexpr std::array<std::string_view, 15> kOnGpus{
-    "StandardScaler",  "PCA",           "TruncatedSVD", "LinearRegression",   "Ridge",
-    "RidgeClassifier", "Lasso",         "ElasticNet",   "LogisticRegression", "KMeans",
-    "GaussianNB",      "MultinomialNB", "ComplementNB", "BernoulliNB",        "CategoricalNB"};
+// What these read of all rows in every iteration, or once, are sums and ranges that engine/backend/cuda divides. Others
+// may use the same operations, but most of their fit would be each rank's own.
+constexpr std::array<std::string_view, 17> kOnGpus{
+    "StandardScaler", "MinMaxScaler",    "MaxAbsScaler", "PCA",         "TruncatedSVD",       "LinearRegression",
+    "Ridge",          "RidgeClassifier", "Lasso",        "ElasticNet",  "LogisticRegression", "KMeans",
+    "GaussianNB",     "MultinomialNB",   "ComplementNB", "BernoulliNB", "CategoricalNB"};
 
 // The ranks that the calling thread has when it is asked: within a rank's share there are none.
 class MeetingOfRanks final : public RowMeeting {

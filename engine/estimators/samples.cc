@@ -275,7 +275,7 @@ template <class T>
 Ranges table_ranges(const Context& ctx, const Samples<T>& X) {
   const Samples<T> all{.table = X.table, .rows = {}, .shift = {}, .scale = {}};
   Ranges ranges;
-  if (ranks_of_row_sums() && ctx.device.traits().uses_host_memory) {   // they read together, whatever one remembers
+  if (ranks_of_row_sums()) {   // they read together, whatever one of them remembers of its table
     ranges = column_ranges(ctx, all);
   } else {
     make_once(

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/backend/cuda/runtime.h"
 #include "engine/backend/row_sums.h"
 #include "engine/comm/dealt_blocks.h"
+#include "engine/core/view.h"
 
 namespace kedge::engine {
 
@@ -49,10 +53,34 @@ class DealtSums {
   void add_values(const RankSeat& seat, const double* values, std::int64_t n, double* total);
   // The sum of what own() says on each rank.
   std::int64_t add_number(const RankSeat& seat, const std::function<std::int64_t()>& own);
-  // Fills an array of whose n numbers each rank has those of its part: the parts lie one behind the other.
-  void give(const RankSeat& seat, const Part& own, std::int32_t* numbers);
+  // The numbers that own() makes on each rank, as many on each, in rank order. Errors: those of own(), on every rank.
+  template <class V>
+  std::vector<std::vector<V>> numbers_of_ranks(const std::function<std::vector<V>()>& own) {
+    std::size_t count = 0;
+    const std::vector<std::byte> bytes = meeting_->gather([&] {
+      const std::vector<V> mine = own();
+      count = mine.size();
+      const auto bytes = std::as_bytes(std::span(mine));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    });
+    std::vector<std::vector<V>> all(bytes.size() / (count * sizeof(V)), std::vector<V>(count));
+    for (std::size_t r = 0; r < all.size(); ++r)
+      std::memcpy(all[r].data(), bytes.data() + r * count * sizeof(V), count * sizeof(V));
+    return all;
+  }
+  // Fills an array of numbers, of which each rank has those of its part: the parts lie one behind the other.
+  template <class V>
+  void give(const RankSeat& seat, const Part& own, V* numbers) {
+    give_bytes(seat, {own.begin * kSize<V>, own.end * kSize<V>}, numbers);
+  }
+  // Each number becomes the largest that a rank has in its place.
+  void give_largest(const RankSeat& seat, VectorView<std::int32_t> numbers);
 
  private:
+  template <class V>
+  static constexpr auto kSize = static_cast<std::int64_t>(sizeof(V));
+  void give_bytes(const RankSeat& seat, const Part& own, void* array);
+
   CudaRuntime& runtime_;
   RowMeeting* meeting_ = nullptr;
 };

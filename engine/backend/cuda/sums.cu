@@ -1,8 +1,7 @@
 // Adding up what tiles have summed: exact sums of integers, so blocks and atomics add in any order. See exact_sum.h.
 #include "engine/backend/cuda/sums.cuh"
 
-#include <cstring>
-#include <numeric>
+#include <limits>
 #include <vector>
 
 #include "engine/backend/cuda/dealt_sums.h"
@@ -232,25 +231,31 @@ void DealtSums::add_values(const RankSeat& seat, const double* values, std::int6
 
 std::int64_t DealtSums::add_number(const RankSeat& seat, const std::function<std::int64_t()>& own) {
   if (seat.is_alone()) return own();
-  const std::vector<std::byte> bytes = meeting_->gather([&] {
-    std::vector<std::byte> mine(sizeof(std::int64_t));
-    const std::int64_t number = own();
-    std::memcpy(mine.data(), &number, mine.size());
-    return mine;
-  });
-  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  return std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
+  std::int64_t sum = 0;
+  for (const auto& number : numbers_of_ranks<std::int64_t>([&] { return std::vector{own()}; })) sum += number[0];
+  return sum;
 }
 
-void DealtSums::give(const RankSeat& seat, const Part& own, std::int32_t* numbers) {
+void DealtSums::give_bytes(const RankSeat& seat, const Part& own, void* array) {
   if (seat.is_alone()) return;
   const std::vector<std::byte> all = meeting_->gather([&] {
-    std::vector<std::byte> mine(static_cast<std::size_t>(own.size()) * sizeof(std::int32_t));
-    if (!mine.empty()) runtime_.to_host(mine.data(), numbers + own.begin, mine.size());
+    std::vector<std::byte> mine(static_cast<std::size_t>(own.size()));
+    if (!mine.empty()) runtime_.to_host(mine.data(), static_cast<const std::byte*>(array) + own.begin, mine.size());
     return mine;
   });
-  runtime_.to_device(numbers, all.data(), all.size());
+  runtime_.to_device(array, all.data(), all.size());
+}
+
+void DealtSums::give_largest(const RankSeat& seat, VectorView<std::int32_t> numbers) {
+  if (seat.is_alone()) return;
+  std::vector<std::int32_t> largest(static_cast<std::size_t>(numbers.size), std::numeric_limits<std::int32_t>::min());
+  for (const auto& others : numbers_of_ranks<std::int32_t>([&] {
+         std::vector<std::int32_t> mine(largest.size());
+         runtime_.to_host(mine.data(), raw(numbers), mine.size() * sizeof(std::int32_t));
+         return mine;
+       }))
+    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], others[i]);
+  runtime_.to_device(raw(numbers), largest.data(), largest.size() * sizeof(std::int32_t));
 }
 
 }  // namespace kedge::engine

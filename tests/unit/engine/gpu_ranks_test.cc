@@ -50,6 +50,10 @@ constexpr const char* kFourClasses =
     R"("generate": {"name": "make_classification", "params": {"n_samples": 16500, "n_features": 4, "n_informative": 4,
        "n_redundant": 0, "n_classes": 4, "n_clusters_per_class": 1, "random_state": 1}})";
 
+constexpr const char* kValues =
+    R"("generate": {"name": "make_regression", "params": {"n_samples": 17000, "n_features": 4, "n_informative": 3,
+       "noise": 1.0, "random_state": 1}})";
+
 std::vector<GpuJob> gpu_jobs() {
   const char* const forest =
       R"({"estimator": "RandomForestClassifier", "params": {"n_estimators": 5, "oob_score": true}})";
@@ -90,20 +94,20 @@ std::vector<GpuJob> gpu_jobs() {
       job_on("Boosting", kRows, R"({"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 2}})",
              R"("crossValidate": {"cv": 2})"),
       job_on("Means", kRows, R"({"estimator": "KMeans", "params": {"n_clusters": 3, "max_iter": 3}})", R"("fit": {})"),
-      job_on("ScaledLines", kRows, R"({"estimator": "StandardScaler"}, {"estimator": "Ridge"})", R"("fit": {})"),
+      job_on("ScaledLines", kValues, R"({"estimator": "StandardScaler"}, {"estimator": "Ridge"})", R"("fit": {})"),
       job_on("Scores", kRows,
              R"({"estimator": "StandardScaler"}, {"estimator": "LogisticRegression", "params": {"max_iter": 3}})",
              R"("fitScore": {"testSize": 0.02})"),
       job_on("ManyClasses", kFourClasses, R"({"estimator": "LogisticRegression", "params": {"max_iter": 2}})",
              R"("fit": {})"),
-      job_on("LeastSquares", kRows, R"({"estimator": "LinearRegression"})", R"("fit": {})"),
-      job_on("SparseLines", kRows, R"({"estimator": "Lasso", "params": {"alpha": 0.01}})", R"("fit": {})"),
+      job_on("LeastSquares", kValues, R"({"estimator": "LinearRegression"})", R"("fit": {})"),
+      job_on("SparseLines", kValues, R"({"estimator": "Lasso", "params": {"alpha": 0.01}})", R"("fit": {})"),
       job_on("ClassesByLines", kRows, R"({"estimator": "RidgeClassifier"})", R"("fit": {})"),
       job_on("Components", kRows, R"({"estimator": "PCA", "params": {"n_components": 2}}, {"estimator": "GaussianNB"})",
              R"("fit": {})"),
       job_on("Binary", kRows, R"({"estimator": "BernoulliNB"})", R"("fit": {})"),
       job_on("Counts", kRows, R"({"estimator": "MinMaxScaler"}, {"estimator": "MultinomialNB"})", R"("fit": {})"),
-      job_on("Ranges", kRows, R"({"estimator": "MinMaxScaler"})", R"("fit": {})", false),
+      job_on("Ranges", kRows, R"({"estimator": "MinMaxScaler"})", R"("fit": {})"),
       job_on("Bins", kRows, R"({"estimator": "HistGradientBoostingClassifier", "params": {"max_iter": 1}})",
              R"("fit": {})", false),
   };

@@ -241,6 +241,57 @@ TEST_P(GpuRowSums, OfMeansAreThoseOfOneGpu) {
   EXPECT_THAT(divided(GetParam(), found, kRows), Each(alone(found, kRows)));
 }
 
+// Of 0 and -0, which are equal, the range has the first.
+TEST_P(GpuRowSums, RangesAreThoseOfOneGpu) {
+  std::vector<double> cells = waves(kRows * kCols);
+  for (std::size_t i = 1; i < cells.size(); i += kCols)
+    cells[i] = i / kCols < 2'000 ? kNaN : i / kCols % 2 ? 0.0 : -0.0;
+  const Found found = [&](Device& device, Part read) {
+    std::vector<double> mine(cells.size(), 1e300);
+    std::fill_n(mine.begin(), mine.size() / 2, -1e300);
+    std::copy(cells.begin() + read.begin * kCols, cells.begin() + read.end * kCols, mine.begin() + read.begin * kCols);
+    const Matrix<double> X(device.memory(), kRows, kCols, mine);
+    Array<double> low(device.memory(), kCols), high(device.memory(), kCols);
+    device.f64().tables->column_range(X.view(), {}, low.view(), high.view());
+    std::vector<double> all = low.to_host();
+    append(high.to_host(), all);
+    return all;
+  };
+  const std::string one = alone(found, kRows);
+  EXPECT_THAT(one, HasSubstr(text_of({-0.0}))) << "the first";
+  EXPECT_THAT(divided(GetParam(), found, kRows), Each(one));
+}
+
+// Two steps of k-means++: rows of few columns and of more are read in different ways.
+TEST_P(GpuRowSums, OfStartsAreThoseOfOneGpu) {
+  for (const std::int64_t cols : {kCols, std::int64_t{18}}) {
+    const std::vector<double> cells = ripples(kRows * cols), shares = ripples(kRows);
+    const Found found = [&](Device& device, Part) {
+      const Matrix<float> X(device.memory(), kRows, cols, known<float>(cells, cols, {0, kRows}));
+      const Array<double> weights(device.memory(), std::span<const double>(shares)),
+          thresholds(device.memory(), std::vector<double>{0, 40, 9'000, 1e300});
+      const Array<std::int32_t> first(device.memory(), std::vector<std::int32_t>{17'000}),
+          next(device.memory(), std::vector<std::int32_t>{3, 9'000});
+      Matrix<float> least(device.memory(), 2, kRows), nearer(device.memory(), 2, kRows);
+      Array<double> totals(device.memory(), 2);
+      Array<std::int32_t> places(device.memory(), thresholds.size());
+      totals.zero();
+      ClusterOps<float>& ops = *device.f32().clusters;
+      std::vector<double> all;
+      ops.nearest_within(X.view(), first.view(), {}, weights.view(), least.view().row_range(0, 1),
+                         totals.view().slice(0, 1));
+      append(totals.to_host(), all);
+      const VectorView<const float> kept(least.data(), kRows);
+      ops.cumulative_search(kept, weights.view(), thresholds.view(), places.view());
+      for (const std::int32_t place : places.to_host()) all.push_back(place);
+      ops.nearest_within(X.view(), next.view(), kept, {}, nearer.view(), totals.view());
+      append(totals.to_host(), all);
+      return all;
+    };
+    EXPECT_THAT(divided(GetParam(), found, kRows), Each(alone(found, kRows))) << cols << " columns";
+  }
+}
+
 // Meets as operations do, without a device.
 class Meeting final : public RowMeeting {
  public:

@@ -217,14 +217,21 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
 
   void nearest_within(MatrixView<const T> X, VectorView<const std::int32_t> candidates, VectorView<const T> closest,
                       VectorView<const double> weights, MatrixView<T> least, VectorView<double> totals) override {
-    CudaRuntime& gpu = runtime_;
-    const Nearest<T> before{closest.empty() ? nullptr : raw(closest), weights.empty() ? nullptr : raw(weights)};
-    if (X.cols <= kShortRow) return nearest_of_short(X, candidates, before, least, totals);
-    Array<double> shares(gpu, candidates.size * X.rows);
-    KEDGE_LAUNCH(gpu, closer<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, candidates, before, least,
-                 shares.data());
-    for (std::int64_t c = 0; c < candidates.size; ++c)
-      sum_values(gpu, raw(shares) + c * X.rows, X.rows, raw(totals) + c);
+    const RankSeat seat = sums_.seat(X.rows);
+    const Part own = own_rows(seat, X.rows);   // of `least` as well, which cumulative_search() and the next call read
+    const std::int64_t tiles = tiles_of(own.size(), kRowTile), k = candidates.size;
+    const Nearest<T> before{closest.empty() ? nullptr : raw(closest) + own.begin,
+                            weights.empty() ? nullptr : raw(weights) + own.begin};
+    const MatrixView<const T> rows = X.row_range(own.begin, own.size());
+    const MatrixView<T> mine(raw(least) + own.begin, least.rows, own.size(), least.stride);
+    Array<double> sums;
+    const auto sum_own = [&] {
+      sums = Array<double>(runtime_, tiles * k);
+      if (X.cols <= kShortRow) nearest_of_short(rows, X, candidates, before, mine, raw(sums));
+      else nearest_of_long(rows, X, candidates, before, mine, raw(sums));
+      return DeviceTables{raw(sums), tiles};
+    };
+    sums_.add(seat, k, sum_own, raw(totals));
   }
 
   void cumulative_search(VectorView<const T> values, VectorView<const double> weights,
@@ -232,12 +239,18 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     CudaRuntime& gpu = runtime_;
     const Shares<T> share{raw(values), weights.empty() ? nullptr : raw(weights)};
     const std::int64_t n = values.size, n_tiles = tiles_of(n, kRowTile), n_groups = tiles_of(n_tiles, kRowTile);
+    const RankSeat seat = sums_.seat(n);
+    const Part own = own_rows(seat, n), of_tiles{tiles_of(own.begin, kRowTile), tiles_of(own.end, kRowTile)};
+    const Shares<T> own_share{share.values + own.begin, share.weights ? share.weights + own.begin : nullptr};
     Array<double> tiles(gpu, n_tiles), groups(gpu, n_groups);
-    KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(n, kRowTile), kRowTile, 0, share, n, tiles.data());
+    KEDGE_LAUNCH(gpu, tile_shares<T>, blocks_for(own.size(), kRowTile), kRowTile, 0, own_share, own.size(),
+                 raw(tiles) + of_tiles.begin, std::int64_t{1});
+    sums_.give(seat, of_tiles, raw(tiles));
     KEDGE_LAUNCH(gpu, tile_shares<double>, blocks_for(n_tiles, kRowTile), kRowTile, 0,
-                 Shares<double>{raw(tiles), nullptr}, n_tiles, raw(groups));
-    KEDGE_LAUNCH(gpu, search_shares<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, n, tiles.data(),
-                 groups.data(), raw(thresholds), raw(found));
+                 Shares<double>{raw(tiles), nullptr}, n_tiles, raw(groups), std::int64_t{1});
+    KEDGE_LAUNCH(gpu, search_shares<T>, static_cast<unsigned>(thresholds.size), kRowTile, 0, share, n, own,
+                 tiles.data(), groups.data(), raw(thresholds), raw(found));
+    sums_.give_largest(seat, found);
   }
 
   std::unique_ptr<MovingCenters<T>> follow_centers(MatrixView<const T> X, VectorView<const double> weights,
@@ -291,16 +304,25 @@ class CudaClusters final : public ClusterOps<T>, private CudaBody {
     VectorView<std::int32_t> labels_;
   };
 
-  void nearest_of_short(MatrixView<const T> X, VectorView<const std::int32_t> candidates, const Nearest<T>& before,
-                        MatrixView<T> least, VectorView<double> totals) {
+  // sums: tiles x candidates.
+  void nearest_of_short(MatrixView<const T> X, MatrixView<const T> table, VectorView<const std::int32_t> candidates,
+                        const Nearest<T>& before, MatrixView<T> least, double* sums) {
     const std::int64_t tiles = tiles_of(X.rows, kRowTile), k = candidates.size;
-    Array<double> sums(runtime_, tiles * k);
     for (std::int64_t c = 0; c < k; c += kFewCandidates) {
       const std::int64_t some = std::min<std::int64_t>(kFewCandidates, k - c);
-      KEDGE_LAUNCH(runtime_, closer_short<T>, static_cast<unsigned>(tiles), kRowTile, 0, X, candidates.slice(c, some),
-                   before, lies_in_pieces(X), least.row_range(c, some), sums.data() + c, k);
+      KEDGE_LAUNCH(runtime_, closer_short<T>, static_cast<unsigned>(tiles), kRowTile, 0, X, table,
+                   candidates.slice(c, some), before, lies_in_pieces(X), least.row_range(c, some), sums + c, k);
     }
-    sum_tables(runtime_, raw(sums), tiles, k, raw(totals));
+  }
+  void nearest_of_long(MatrixView<const T> X, MatrixView<const T> table, VectorView<const std::int32_t> candidates,
+                       const Nearest<T>& before, MatrixView<T> least, double* sums) {
+    const std::int64_t k = candidates.size;
+    Array<double> shares(runtime_, k * X.rows);
+    KEDGE_LAUNCH(runtime_, closer<T>, blocks_for(X.rows, 8), dim3(kLanes, 8), 0, X, table, candidates, before, least,
+                 shares.data());
+    for (std::int64_t c = 0; c < k; ++c)
+      KEDGE_LAUNCH(runtime_, tile_shares<double>, blocks_for(X.rows, kRowTile), kRowTile, 0,
+                   Shares<double>{raw(shares) + c * X.rows, nullptr}, X.rows, sums + c, k);
   }
 
   // False where the centres are too many, or too long for shared memory.

@@ -5,6 +5,7 @@
 #include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
 #include "engine/backend/raw.h"
+#include "engine/comm/dealt_blocks.h"
 #include "engine/core/view.h"
 
 namespace kedge::engine {
@@ -20,17 +21,18 @@ struct Nearest {           // what a step knows before
 };
 
 // One thread a row of at most kShortRow columns, read once for up to kFewCandidates candidates; a block has a tile of
-// rows, whose shares it sums in order: tile_sums[tile * sums_stride + candidate]. Bound by memory.
+// rows, whose shares it sums in order: tile_sums[tile * sums_stride + candidate]. Candidates are rows of `table`, of
+// which X are some. Bound by memory.
 template <class T>
 __global__ void __launch_bounds__(static_cast<int>(kRowTile))
-    closer_short(MatrixView<const T> X, VectorView<const std::int32_t> candidates, Nearest<T> before, bool in_pieces,
-                 MatrixView<T> least, double* tile_sums, std::int64_t sums_stride) {
+    closer_short(MatrixView<const T> X, MatrixView<const T> table, VectorView<const std::int32_t> candidates,
+                 Nearest<T> before, bool in_pieces, MatrixView<T> least, double* tile_sums, std::int64_t sums_stride) {
   __shared__ double centers[kFewCandidates][kShortRow], shares[kFewCandidates][kRowTile];
   const int thread = static_cast<int>(threadIdx.x), d = static_cast<int>(X.cols),
             count = static_cast<int>(candidates.size);
   if (thread < count * kShortRow) {   // 0 beyond the last column, as in `row`: adds nothing
     const int c = thread / kShortRow, j = thread % kShortRow;
-    centers[c][j] = j < d ? static_cast<double>(raw(X)[raw(candidates)[c] * X.stride + j]) : 0.0;
+    centers[c][j] = j < d ? static_cast<double>(raw(table)[raw(candidates)[c] * table.stride + j]) : 0.0;
   }
   __syncthreads();
   const std::int64_t i = own_item();
@@ -70,13 +72,13 @@ __global__ void __launch_bounds__(static_cast<int>(kRowTile))
 
 // The same of any number of columns: one warp a row; shares: candidates x rows.
 template <class T>
-__global__ void closer(MatrixView<const T> X, VectorView<const std::int32_t> candidates, Nearest<T> before,
-                       MatrixView<T> least, double* shares) {
+__global__ void closer(MatrixView<const T> X, MatrixView<const T> table, VectorView<const std::int32_t> candidates,
+                       Nearest<T> before, MatrixView<T> least, double* shares) {
   const std::int64_t i = own_row();
   if (i >= X.rows) return;
   for (std::int64_t c = 0; c < candidates.size; ++c) {
-    const T squared = static_cast<T>(
-        warp_distance<Metric::kEuclidean>(raw(X) + i * X.stride, raw(X) + raw(candidates)[c] * X.stride, X.cols, 2.0));
+    const T squared = static_cast<T>(warp_distance<Metric::kEuclidean>(
+        raw(X) + i * X.stride, raw(table) + raw(candidates)[c] * table.stride, X.cols, 2.0));
     if (threadIdx.x != 0) continue;
     const T kept = before.kept(i, squared);
     raw(least)[c * least.stride + i] = kept;
@@ -93,9 +95,9 @@ struct Shares {
   }
 };
 
-// One block a tile: read side by side, summed in order.
+// One block a tile: read side by side, summed in order, to every `step`-th of `tiles`.
 template <class T>
-__global__ void tile_shares(Shares<T> share, std::int64_t n, double* tiles) {
+__global__ void tile_shares(Shares<T> share, std::int64_t n, double* tiles, std::int64_t step) {
   __shared__ double values[kRowTile];
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kRowTile + threadIdx.x;
   values[threadIdx.x] = i < n ? share(i) : 0.0;
@@ -103,7 +105,7 @@ __global__ void tile_shares(Shares<T> share, std::int64_t n, double* tiles) {
   if (threadIdx.x != 0) return;
   double sum = 0;
   for (std::int64_t e = 0; e < kRowTile && blockIdx.x * kRowTile + e < n; ++e) sum += values[e];
-  tiles[blockIdx.x] = sum;
+  tiles[static_cast<std::int64_t>(blockIdx.x) * step] = sum;
 }
 
 // Where the block is in the cumulated sum.
@@ -129,9 +131,10 @@ __device__ inline void pass_sums(const double* sums, std::int64_t first, std::in
   }
 }
 
-// One block a threshold: groups of tiles, the tiles of one group, the rows of one tile.
+// One block a threshold: groups of tiles, the tiles of one group, the rows of one tile; -1 where that is not one of
+// `own`, the rows whose shares are there.
 template <class T>
-__global__ void search_shares(Shares<T> share, std::int64_t n, const double* tiles, const double* groups,
+__global__ void search_shares(Shares<T> share, std::int64_t n, Part own, const double* tiles, const double* groups,
                               const double* thresholds, std::int32_t* found) {
   __shared__ double values[kRowTile];
   __shared__ Reached reached;
@@ -145,6 +148,10 @@ __global__ void search_shares(Shares<T> share, std::int64_t n, const double* til
   pass_sums(tiles, tile, tile + kRowTile < n_tiles ? tile + kRowTile : n_tiles, threshold, values, &reached);
   __syncthreads();
   const std::int64_t first = reached.place * kRowTile;
+  if (first < own.begin || first >= own.end) {
+    if (threadIdx.x == 0) found[blockIdx.x] = -1;
+    return;
+  }
   if (first + threadIdx.x < n) values[threadIdx.x] = share(first + threadIdx.x);
   __syncthreads();
   if (threadIdx.x == 0)

@@ -2,6 +2,7 @@
 // (moments: twice); neighbouring threads read neighbouring columns.
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "engine/backend/cuda/cuda_ops.h"
 #include "engine/backend/cuda/double_units.h"
@@ -151,9 +152,37 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     put_moments<false>(x, w, mean, variance);
   }
 
+  // Of equal numbers, as of 0 and -0, the range has the first: ranks have consecutive rows, and are folded in order.
   void column_range(MatrixView<const T> X, VectorView<const std::int32_t> rows, VectorView<T> minimum,
                     VectorView<T> maximum) override {
     const Selection<T> x = select(X, rows);
+    const RankSeat seat = sums_.seat(x.n);
+    if (seat.is_alone() || x.cols == 0) return put_range(x, minimum, maximum);
+    const Part own = own_rows(seat, x.n);
+    std::vector<T> least, most;
+    for (const std::vector<T>& ends : sums_.numbers_of_ranks<T>([&] {
+           Array<T> found(runtime_, 2 * x.cols);
+           put_range(x.range(own.begin, own.size()), found.view().slice(0, x.cols), found.view().slice(x.cols, x.cols));
+           return found.to_host();
+         })) {
+      const auto middle = ends.begin() + x.cols;
+      if (least.empty()) least.assign(ends.begin(), middle), most.assign(middle, ends.end());
+      for (std::size_t j = 0; j < least.size(); ++j) {
+        if (ends[j] < least[j]) least[j] = ends[j];
+        if (middle[static_cast<std::ptrdiff_t>(j)] > most[j]) most[j] = middle[static_cast<std::ptrdiff_t>(j)];
+      }
+    }
+    runtime_.to_device(raw(minimum), least.data(), least.size() * sizeof(T));
+    runtime_.to_device(raw(maximum), most.data(), most.size() * sizeof(T));
+  }
+
+  void clip(MatrixView<T> X, T low, T high) override {
+    KEDGE_LAUNCH(runtime_, clip_rows<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, raw(X), X.rows, X.cols,
+                 X.stride, low, high);
+  }
+
+ private:
+  void put_range(const Selection<T>& x, VectorView<T> minimum, VectorView<T> maximum) {
     const std::int64_t tiles = tiles_of(x.n, kRowTile);
     const T infinity = std::numeric_limits<T>::infinity();
     Array<T> low(runtime_, tiles * x.cols), high(runtime_, tiles * x.cols);
@@ -175,12 +204,6 @@ class CudaTables final : public TableOps<T>, private CudaBody {
     fold(raw(minimum), raw(maximum));
   }
 
-  void clip(MatrixView<T> X, T low, T high) override {
-    KEDGE_LAUNCH(runtime_, clip_rows<T>, row_blocks(X.rows, X.cols), row_block(X.cols), 0, raw(X), X.rows, X.cols,
-                 X.stride, low, high);
-  }
-
- private:
   template <bool kInPairs>
   void put_moments(const Selection<T>& x, const double* weights, VectorView<double> mean, VectorView<double> variance) {
     const RankSeat seat = sums_.seat(x.n);
