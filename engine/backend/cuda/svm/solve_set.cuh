@@ -39,13 +39,20 @@ struct WarpBests {
 struct SetExtremes {
   ScoreExtents scores;
   std::int32_t first[2];   // the variable that has the highest
+
+  // An index that is known only when it runs would put all of them into memory.
+  __device__ double highest_of(int g) const { return g == 0 ? scores.highest[0] : scores.highest[1]; }
+  __device__ double lowest_of(int g) const { return g == 0 ? scores.lowest[0] : scores.lowest[1]; }
+  __device__ std::int32_t first_of(int g) const { return g == 0 ? first[0] : first[1]; }
 };
 
 // The extremes of each group, in all threads. Publishes the variables: no one reads the published before the next
 // barrier.
 __device__ inline SetExtremes find_extremes(const OwnVariable& own, int n_groups, SetVariables& set, WarpBests& bests) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int g = 0; g < n_groups; ++g) {
+  KEDGE_UNROLL
+  for (int g = 0; g < 2; ++g) {
+    if (g >= n_groups) continue;
     const bool is_in = own.is_there && own.group == g && own.score == own.score;
     const Largest high = largest_of_warp({is_in && may_rise(own.y, own.alpha, own.C) ? own.score : -kInfinite, own.t});
     const double low = lowest_of_lanes(is_in && may_fall(own.y, own.alpha, own.C) ? own.score : kInfinite);
@@ -54,7 +61,9 @@ __device__ inline SetExtremes find_extremes(const OwnVariable& own, int n_groups
   __syncthreads();
   set.score[own.t] = own.score, set.alpha[own.t] = own.alpha;
   SetExtremes found{{{-kInfinite, -kInfinite}, {kInfinite, kInfinite}}, {0, 0}};
-  for (int g = 0; g < n_groups; ++g) {
+  KEDGE_UNROLL
+  for (int g = 0; g < 2; ++g) {
+    if (g >= n_groups) continue;
     const Largest high = largest_of_warps(bests.highest[g], bests.first[g]);
     found.scores.highest[g] = high.value, found.first[g] = high.at;
     KEDGE_UNROLL
@@ -69,10 +78,10 @@ __device__ inline SetExtremes find_extremes(const OwnVariable& own, int n_groups
 // The variable with which the objective falls most, each group's first one given; in all threads.
 __device__ inline std::int32_t find_partner(const OwnVariable& own, const SetExtremes& now, const SetVariables& set,
                                             const float* K, WarpBests& bests) {
-  const double score = now.scores.highest[own.group];
+  const double score = now.highest_of(own.group);
   double gain = -kInfinite;
-  if (own.is_there && score - now.scores.lowest[own.group] > 0) {
-    const std::int32_t i = now.first[own.group];
+  if (own.is_there && score - now.lowest_of(own.group) > 0) {
+    const std::int32_t i = now.first_of(own.group);
     const bool falls = may_fall(own.y, own.alpha, own.C);
     double violation = score - (own.score + (falls ? 0 : kInfinite));
     violation = violation > 0 ? violation : 0;
@@ -147,7 +156,7 @@ __device__ inline SetOutcome take_steps(OwnVariable& own, const SetShape& shape,
       }
     }
     const std::int32_t j = find_partner(own, now, memory.variables, K, memory.bests);
-    const std::int32_t i = now.first[j < shape.first_of_second ? 0 : 1];
+    const std::int32_t i = now.first_of(j < shape.first_of_second ? 0 : 1);
     is_indefinite = move_pair(own, i, j, memory.variables, K) || is_indefinite;
     now = find_extremes(own, shape.n_groups, memory.variables, memory.bests);
     ++iter, ++pairs;
