@@ -175,9 +175,9 @@ void sum_values(CudaRuntime& runtime, const double* values, std::int64_t n, doub
 
 namespace {
 
-// Fewer rows are every rank's own work, since two meetings take longer than their sums. The emulator has all sums dealt
-// that processors would deal.
-constexpr std::int64_t kLeastRowsOfGpu = std::int64_t{1} << 18;
+// Fewer rows are every rank's own work, since two meetings take longer than their sums: by arithmetic, not measured
+// (docs/performance/ranks.md). The emulator has all sums dealt that processors would deal.
+constexpr std::int64_t kLeastRowsOfGpu = std::int64_t{1} << 20;
 
 }   // namespace
 
