@@ -55,22 +55,21 @@ struct PairMasks {
   }
 };
 
-// Where the bits of a thread's r-th row lie, and those of its c-th column. `Places` says which bit is which pair
-// (bit_of), and which rows of the tiles that are; lanes that follow one another, kLanesAcross of them, share their rows.
+// Where the bits of each row of a thread lie, and those of each column. `Places` says which bit is which pair (bit_of),
+// and which rows of the tiles that are; lanes that follow one another, kLanesAcross of them, share their rows.
 template <class Places>
-constexpr typename Places::Word row_bits(int r) {
-  typename Places::Word bits = 0;
-  for (int c = 0; c < Places::kColumns; ++c)
-    bits = static_cast<typename Places::Word>(bits | typename Places::Word{1} << Places::bit_of(r, c));
-  return bits;
-}
-template <class Places>
-constexpr typename Places::Word column_bits(int c) {
-  typename Places::Word bits = 0;
-  for (int r = 0; r < Places::kRows; ++r)
-    bits = static_cast<typename Places::Word>(bits | typename Places::Word{1} << Places::bit_of(r, c));
-  return bits;
-}
+struct WordBits {
+  using Word = typename Places::Word;
+  Word rows[Places::kRows] = {}, columns[Places::kColumns] = {};
+
+  constexpr WordBits() {
+    for (int r = 0; r < Places::kRows; ++r)
+      for (int c = 0; c < Places::kColumns; ++c) {
+        const auto bit = static_cast<Word>(Word{1} << Places::bit_of(r, c));
+        rows[r] = static_cast<Word>(rows[r] | bit), columns[c] = static_cast<Word>(columns[c] | bit);
+      }
+  }
+};
 template <class Places>
 __device__ int tile_row(int thread, int r) {
   return Places::row_of(thread, Places::bit_of(r, 0));
@@ -135,13 +134,14 @@ template <class Places>
 __device__ void count_hits(typename Places::Word hits, std::int32_t* counts) {
   constexpr int kAcross = Places::kLanesAcross, kDown = kLanes / kAcross;
   if (!__any_sync(kFullWarp, hits != 0)) return;
+  constexpr WordBits<Places> kBits;
   unsigned long long rows = 0, columns = 0;
   KEDGE_UNROLL
   for (int r = 0; r < Places::kRows; ++r)
-    rows |= static_cast<unsigned long long>(__popcll(hits & row_bits<Places>(r))) << 8 * r;
+    rows |= static_cast<unsigned long long>(__popcll(hits & kBits.rows[r])) << 8 * r;
   KEDGE_UNROLL
   for (int c = 0; c < Places::kColumns; ++c)
-    columns |= static_cast<unsigned long long>(__popcll(hits & column_bits<Places>(c))) << 8 * c;
+    columns |= static_cast<unsigned long long>(__popcll(hits & kBits.columns[c])) << 8 * c;
   for (int lanes = 1; lanes < kAcross; lanes *= 2) rows += __shfl_xor_sync(kFullWarp, rows, lanes);
   for (int lanes = kAcross; lanes < kLanes; lanes *= 2) columns += __shfl_xor_sync(kFullWarp, columns, lanes);
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kLanes;

@@ -52,7 +52,7 @@ static __device__ inline void decide_pairs(const SplitRows& rows, TensorLimits l
       inside |= scores[c] <= near ? 1u << TensorPlaces::bit_of(0, c) : 0u;
       beyond |= scores[c] > far ? 1u << TensorPlaces::bit_of(0, c) : 0u;
     }
-    constexpr auto kRow = static_cast<unsigned>(row_bits<TensorPlaces>(0));
+    constexpr auto kRow = static_cast<unsigned>(WordBits<TensorPlaces>().rows[0]);
     hits |= static_cast<Word>(inside) << TensorPlaces::bit_of(r, 0);
     doubts |= static_cast<Word>(kRow & ~(inside | beyond)) << TensorPlaces::bit_of(r, 0);
   }

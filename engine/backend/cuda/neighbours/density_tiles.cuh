@@ -117,4 +117,4 @@ __global__ void __launch_bounds__(256, 2)
   }
 }
 
-}  // namespace kedge::engine
+}   // namespace kedge::engine
