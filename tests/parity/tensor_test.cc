@@ -1,12 +1,15 @@
-// The bound of TensorError against products on the emulated tensor units, which cut as badly as it allows.
+// The bound of TensorError against products on the emulated tensor units, which cut as badly as it allows, and pairs as
+// bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "engine/backend/cuda/cuda_device.h"
-#include "engine/backend/cuda/neighbours/tensor_tiles.cuh"
+#include "engine/backend/cuda/neighbours/density_tensor.cuh"
+#include "engine/backend/cuda/neighbours/density_tiles.cuh"
 #include "engine/backend/distance.h"
 #include "engine/backend/emulated/gpu_models.h"
 #include "engine/core/rng.h"
@@ -112,15 +115,15 @@ struct FoundBy {
 };
 
 template <class T>
-FoundBy<T> found_by(const char* model) {
-  constexpr std::int64_t kRows = 300, kCols = 36, kQueries = 40;
+FoundBy<T> found_by(const char* model, std::int64_t cols, double limit) {
+  constexpr std::int64_t kRows = 300, kQueries = 40;
   constexpr int kNeighbours = 7;
   const auto device = make_cuda_device({.seed = 5, .model = &emulated::gpu_model(model)});
   Memory& memory = device->memory();
-  std::vector<T> host(kRows * kCols);
+  std::vector<T> host(static_cast<std::size_t>(kRows * cols));
   PhiloxStream random(7, 9);
   for (T& value : host) value = static_cast<T>(random.uniform());
-  const Matrix<T> points(memory, kRows, kCols, host);
+  const Matrix<T> points(memory, kRows, cols, host);
   Matrix<std::int32_t> indices(memory, kQueries, kNeighbours);
   Matrix<T> squared(memory, kQueries, kNeighbours);
   const auto& ops = device->ops<T>();
@@ -129,13 +132,85 @@ FoundBy<T> found_by(const char* model) {
   Array<std::uint8_t> core(memory, kRows);
   Array<std::int32_t> components(memory, kRows);
   ops.distances->index_points(points.view(), Distance{})
-      ->density_components(2.15, 3, {}, core.view(), components.view());
+      ->density_components(limit, 3, {}, core.view(), components.view());
   return {indices.to_host(), components.to_host(), squared.to_host(), core.to_host()};
 }
 
 TEST(TensorUnits, FindWhatDevicesWithoutThemFind) {
-  EXPECT_EQ(found_by<float>("H100"), found_by<float>("T4"));
-  EXPECT_EQ(found_by<double>("H100"), found_by<double>("T4"));
+  EXPECT_EQ(found_by<float>("H100", 36, 2.15), found_by<float>("T4", 36, 2.15));
+  EXPECT_EQ(found_by<double>("H100", 36, 2.15), found_by<double>("T4", 36, 2.15));
+}
+
+// From few neighbours to all pairs, which limits of any size decide, infinity too.
+TEST(TensorUnits, FindTheSameOfFewColumnsWithinAnyLimit) {
+  for (const double limit : {0.3, 0.7, 2.0, 13.0, 1e300, std::numeric_limits<double>::infinity()}) {
+    const FoundBy<float> found = found_by<float>("H100", 12, limit);
+    EXPECT_EQ(found, found_by<float>("T4", 12, limit)) << limit;
+    EXPECT_EQ(found_by<double>("H100", 12, limit), found_by<double>("T4", 12, limit)) << limit;
+    if (limit > 12) EXPECT_EQ(found.components, std::vector<std::int32_t>(found.components.size(), 0)) << limit;
+  }
+}
+
+// The bits of a thread's rows and columns are those of its pairs, and the lanes that follow one another share rows.
+template <class Places>
+void expect_bits_of_pairs() {
+  using Word = typename Places::Word;
+  constexpr WordBits<Places> bits;
+  for (int thread = 0; thread < 256; ++thread)
+    for (int r = 0; r < Places::kRows; ++r)
+      for (int c = 0; c < Places::kColumns; ++c) {
+        const int e = Places::bit_of(r, c), first = thread / Places::kLanesAcross * Places::kLanesAcross;
+        EXPECT_EQ(bits.rows[r] & bits.columns[c], Word{1} << e);
+        EXPECT_EQ(Places::row_of(thread, e), tile_row<Places>(first, r));
+        EXPECT_EQ(Places::column_of(thread, e),
+                  tile_column<Places>(thread - thread % kLanes + thread % Places::kLanesAcross, c));
+      }
+}
+
+TEST(PairBits, LieWhereTheirPairsAre) {
+  expect_bits_of_pairs<TensorPlaces>();
+  expect_bits_of_pairs<MicroPlaces<float>>();
+  expect_bits_of_pairs<MicroPlaces<double>>();
+}
+
+// A block's hits, a chosen few of them, counted by words and one by one.
+template <class Places>
+__global__ void counted_words(const typename Places::Word* words, std::int32_t* counts) {
+  __shared__ std::int32_t shared[2 * SplitRows::kTile];
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * Places::kTile; i += 256) shared[i] = 0;
+  __syncthreads();
+  count_hits<Places>(words[threadIdx.x], shared);
+  __syncthreads();
+  bring_counts(shared, 2 * Places::kTile, counts);
+}
+
+template <class Places>
+void expect_counts_of_words() {
+  CudaRuntime gpu({.seed = 4});
+  PhiloxStream random(7, 10);
+  for (const double share : {0.0, 0.01, 0.5, 1.0}) {
+    std::vector<typename Places::Word> words(256);
+    std::vector<std::int32_t> expected(2 * Places::kTile);
+    for (int thread = 0; thread < 256; ++thread)
+      for (int e = 0; e < Places::kValues; ++e) {
+        if (random.uniform() >= share) continue;
+        auto& word = words[static_cast<std::size_t>(thread)];
+        word = static_cast<typename Places::Word>(word | typename Places::Word{1} << e);
+        ++expected[static_cast<std::size_t>(Places::row_of(thread, e))];
+        ++expected[static_cast<std::size_t>(Places::kTile + Places::column_of(thread, e))];
+      }
+    const Array<typename Places::Word> given(gpu, words);
+    Array<std::int32_t> counts(gpu, 2 * Places::kTile);
+    counts.zero();
+    KEDGE_LAUNCH(gpu, counted_words<Places>, 1, 256, 0, given.data(), counts.data());
+    EXPECT_EQ(counts.to_host(), expected) << share;
+  }
+}
+
+TEST(PairBits, AreCountedByRowAndColumn) {
+  expect_counts_of_words<TensorPlaces>();
+  expect_counts_of_words<MicroPlaces<float>>();
+  expect_counts_of_words<MicroPlaces<double>>();
 }
 
 }   // namespace
