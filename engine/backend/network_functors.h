@@ -133,6 +133,9 @@ struct StepConstants {
         penalty(static_cast<T>(s.penalty)),
         is_rmsprop(s.is_rmsprop),
         kept(static_cast<T>(1 - s.shrinkage)) {}
+  KEDGE_HD void take_rate(double own_rate, double shrinkage) {
+    rate = static_cast<T>(own_rate), kept = static_cast<T>(1 - shrinkage);
+  }
 };
 
 template <class T>

@@ -1,6 +1,7 @@
 // The list of all cases, of every family of rows.
 #include "tests/parity/cases.h"
 
+#include "tests/parity/batch_rows.h"
 #include "tests/parity/embedding_rows.h"
 #include "tests/parity/factor_rows.h"
 #include "tests/parity/merge_rows.h"
@@ -59,6 +60,7 @@ std::vector<Case> all_cases() {
   append_all<double>(cases, "float64");
   for (Case& one : embedding_cases()) cases.push_back(std::move(one));
   for (Case& one : svm_cases()) cases.push_back(std::move(one));
+  for (Case& one : batch_cases()) cases.push_back(std::move(one));
   return cases;
 }
 

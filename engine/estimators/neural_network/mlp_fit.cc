@@ -16,6 +16,7 @@
 #include "engine/core/legacy_random.h"
 #include "engine/core/require.h"
 #include "engine/core/row_parts.h"
+#include "engine/estimators/neural_network/epoch_batches.h"
 #include "engine/estimators/neural_network/network_start.h"
 #include "engine/estimators/neural_network/validation_score.h"
 #include "engine/estimators/optimizers/lbfgs.h"
@@ -63,7 +64,8 @@ class Epochs {
         second_(ctx.memory(), params.is_adam() || params.solver == "rmsprop" ? network_.parameters().size() : 0),
         order_(ctx.memory(), n_train()),
         validated_(ctx.memory(), std::span<const std::int32_t>(parts_.test)),
-        batch_(ctx.memory(), gathers() || params.early_stopping ? most_rows() : 0, X.cols),
+        batches_(ctx, n_train(), batch_rows_, target.weights.empty() && params.max_iter > 1),
+        batch_(ctx.memory(), gathers() || !batches_.empty() ? most_rows() : 0, X.cols),
         sums_(ctx),
         score_(ctx, params, target, goals_, parts_.test),
         places_(ctx.memory(), params.max_grad_norm ? kLossSums : 0),
@@ -80,7 +82,11 @@ class Epochs {
   MatrixView<const T> rows_at(VectorView<const std::int32_t> rows, std::int64_t first);
   void shuffle();
   double epoch();
-  void step(std::int64_t first, std::int64_t count);
+  BatchNumbers next_numbers(std::int64_t first);
+  void step_at(std::int64_t first, std::int64_t count);
+  void step_in_queue(std::int64_t count);
+  void step(MatrixView<const T> X, VectorView<const std::int32_t> rows, double weight, const BatchNumbers& numbers,
+            const BatchQueue* queue);
   double score();
   bool improves(MlpFit<T>& fit);
   void keep_best();
@@ -101,6 +107,7 @@ class Epochs {
   Array<T> first_, second_, best_;
   Array<double> best_moving_;
   Array<std::int32_t> order_, validated_;
+  EpochBatches batches_;
   Matrix<T> batch_;
   LossSum sums_;
   ValidationScore<T> score_;
@@ -147,47 +154,76 @@ void Epochs<T>::shuffle() {
     ctx_.memory().to_device(order_.data(), parts_.train.data(), parts_.train.size() * sizeof(std::int32_t));
 }
 
+// Of the next step, which counts from now on.
 template <class T>
-void Epochs<T>::step(std::int64_t first, std::int64_t count) {
+BatchNumbers Epochs<T>::next_numbers(std::int64_t first) {
+  BatchNumbers numbers{.first = first, .step = steps_++, .rate = rate_, .shrinkage = rate_ * params_.decay()};
+  if (!params_.is_adam()) return numbers;
+  const auto t = static_cast<double>(steps_);
+  numbers.rate *= std::sqrt(1 - std::pow(params_.beta_2, t)) / (1 - std::pow(params_.beta_1, t));
+  return numbers;
+}
+
+template <class T>
+void Epochs<T>::step_at(std::int64_t first, std::int64_t count) {
   const VectorView<const std::int32_t> rows = std::as_const(order_).view().slice(first, count);
   const double weight = target_.weight_of(
       std::span(parts_.train).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
   require(weight > 0, ErrorCode::kBadData, "{}: the weights of a batch of {} rows sum to 0, must be more",
           target_.owner, count);
-  const MatrixView<const T> X = rows_at(rows, first);
-  const typename Network<T>::Step own{seed_of(ctx_, params_), steps_};
+  step(rows_at(rows, first), rows, weight, next_numbers(first), nullptr);
+}
+
+// The host knows no more of the batch than its size: this may be recorded.
+template <class T>
+void Epochs<T>::step_in_queue(std::int64_t count) {
+  const VectorView<std::int32_t> rows = batches_.rows().slice(0, count);
+  const MatrixView<T> X = batch_.view().row_range(0, count);
+  batch_ops(*ctx_.ops<T>().network)->take_batch(batches_.queue(), X_, std::as_const(order_).view(), rows, X);
+  step(X, rows, static_cast<double>(count), {}, &batches_.queue());
+}
+
+template <class T>
+void Epochs<T>::step(MatrixView<const T> X, VectorView<const std::int32_t> rows, double weight,
+                     const BatchNumbers& numbers, const BatchQueue* queue) {
+  NetworkOps<T>& ops = *ctx_.ops<T>().network;
+  const auto count = static_cast<double>(rows.size);
+  const typename Network<T>::Step own{seed_of(ctx_, params_), numbers.step, queue};
   network_.forward(X, &own);
-  network_.backward(X, target_.loss, goals_.of(rows), static_cast<double>(count) / weight, 1 / weight, sums_.view(),
-                    &own);
-  ++steps_;
-  if (params_.max_grad_norm)
-    ctx_.ops<T>().network->clip_norm(*params_.max_grad_norm, network_.gradient().view(), places_.view());
+  network_.backward(X, target_.loss, goals_.of(rows), count / weight, 1 / weight, sums_.view(), &own);
+  if (params_.max_grad_norm) ops.clip_norm(*params_.max_grad_norm, network_.gradient().view(), places_.view());
   DescentStep descent{.is_adam = params_.is_adam(),
                       .is_nesterov = params_.nesterovs_momentum,
-                      .rate = rate_,
+                      .rate = numbers.rate,
                       .first_decay = params_.momentum,
                       .n_weights = shape_.n_weights(),
                       .penalty = params_.alpha / weight,
-                      .loss_scale = static_cast<double>(count),
+                      .loss_scale = count,
                       .is_rmsprop = params_.solver == "rmsprop",
-                      .shrinkage = rate_ * params_.decay()};
+                      .shrinkage = numbers.shrinkage};
   if (descent.is_rmsprop) descent.second_decay = params_.beta_2, descent.epsilon = params_.epsilon;
-  if (descent.is_adam) {
+  if (descent.is_adam)
     descent.first_decay = params_.beta_1, descent.second_decay = params_.beta_2, descent.epsilon = params_.epsilon;
-    const auto t = static_cast<double>(steps_);
-    descent.rate *= std::sqrt(1 - std::pow(params_.beta_2, t)) / (1 - std::pow(params_.beta_1, t));
-  }
-  ctx_.ops<T>().network->descend(descent, network_.gradient().view(), network_.parameters().view(), first_.view(),
-                                 second_.view(), sums_.view());
+  const auto gradient = network_.gradient().view(), parameters = network_.parameters().view();
+  if (queue)
+    batch_ops(ops)->descend_in_batch(*queue, descent, gradient, parameters, first_.view(), second_.view(),
+                                     sums_.view());
+  else ops.descend(descent, gradient, parameters, first_.view(), second_.view(), sums_.view());
 }
 
 // All rows once; the mean loss on the way.
 template <class T>
 double Epochs<T>::epoch() {
   shuffle();
-  for (std::int64_t first = 0; first < n_train(); first += batch_rows_) {
-    ctx_.check_stop();
-    step(first, std::min(batch_rows_, n_train() - first));
+  if (batches_.empty()) {
+    for (std::int64_t first = 0; first < n_train(); first += batch_rows_) {
+      ctx_.check_stop();
+      step_at(first, std::min(batch_rows_, n_train() - first));
+    }
+  } else {
+    std::vector<BatchNumbers> numbers;
+    for (std::int64_t first = 0; first < n_train(); first += batch_rows_) numbers.push_back(next_numbers(first));
+    batches_.run(numbers, [&](std::int64_t count) { step_in_queue(count); });
   }
   return sums_.take() / static_cast<double>(n_train());
 }

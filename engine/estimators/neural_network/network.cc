@@ -200,7 +200,7 @@ MatrixView<V> Network<V>::run_stage(Stage& stage, std::int64_t l, MatrixView<V> 
       ops.activate(stage.layer.activation, {}, to);
       break;
     case Kind::kDropout:
-      if (step) ops.drop(stage.layer.rate, step->seed, step->stream(stage.stream), to);
+      if (step) drop(stage, *step, to);
       break;
     case Kind::kBatchNorm:
     case Kind::kLayerNorm: {
@@ -289,6 +289,13 @@ MatrixView<V> Network<V>::forward(MatrixView<const V> X, const Step* step) {
 }
 
 template <class V>
+void Network<V>::drop(const Stage& stage, const Step& step, MatrixView<V> Z) {
+  NetworkOps<V>& ops = *ctx_.ops<V>().network;
+  if (step.queue) batch_ops(ops)->drop_in_batch(*step.queue, stage.layer.rate, step.seed, stage.stream, Z);
+  else ops.drop(stage.layer.rate, step.seed, dropout_stream(step.number, stage.stream), Z);
+}
+
+template <class V>
 void Network<V>::return_stage(Stage& stage, double slope_scale, MatrixView<V> slopes, const Step* step) {
   NetworkOps<V>& ops = *ctx_.ops<V>().network;
   const std::int64_t k = slopes.cols;
@@ -297,7 +304,7 @@ void Network<V>::return_stage(Stage& stage, double slope_scale, MatrixView<V> sl
     ops.backward(stage.layer.activation, read.view().row_range(0, slopes.rows), slope_scale, slopes,
                  unused_.view().slice(0, k));
   } else if (stage.layer.kind == Kind::kDropout) {
-    if (step) ops.drop(stage.layer.rate, step->seed, step->stream(stage.stream), slopes);
+    if (step) drop(stage, *step, slopes);
   } else {
     const NormOver over = stage.layer.kind == Kind::kBatchNorm ? NormOver::kBatch : NormOver::kRow;
     ops.normalize_backward(over, std::as_const(parameters_).view().slice(stage.at, k),

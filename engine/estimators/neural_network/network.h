@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/backend/ops/network.h"
+#include "engine/backend/ops/batch_steps.h"
 #include "engine/core/array.h"
 #include "engine/core/context.h"
 #include "engine/estimators/neural_network/layer_list.h"
@@ -57,11 +57,12 @@ class Network {
   // Errors: kBadData for a cell of an embedded column that is no code of it. Waits for the device if there are any.
   void require_codes(const char* owner, MatrixView<const V> X);
 
-  // What dropout draws by. With a step, forward() drops cells and batch norms go by the batch.
+  // What dropout draws by: the step's number, or that of the queue's batch. With a step, forward() drops cells and
+  // batch norms go by the batch.
   struct Step {
     std::uint64_t seed = 0;
     std::int64_t number = 0;
-    std::uint64_t stream(std::uint64_t stage) const { return static_cast<std::uint64_t>(number) << 24 | stage; }
+    const BatchQueue* queue = nullptr;
   };
   // The values of the last layer for these rows, at most most_rows, before its intercepts.
   MatrixView<V> forward(MatrixView<const V> X, const Step* step = nullptr);
@@ -89,6 +90,7 @@ class Network {
   void return_to_embeddings(MatrixView<const V> X, MatrixView<const V> slopes, double slope_scale);
   void add_stages(std::int64_t layer, std::int64_t most_rows, std::int64_t& at, std::int64_t& moving_at);
   MatrixView<V> run_stage(Stage& stage, std::int64_t layer, MatrixView<V> from, const Step* step);
+  void drop(const Stage& stage, const Step& step, MatrixView<V> Z);
   void return_stage(Stage& stage, double slope_scale, MatrixView<V> slopes, const Step* step);
   MatrixView<V> values_of(std::int64_t layer, std::int64_t rows);   // what the next layer reads
   MatrixView<const V> weights(std::int64_t layer) const;

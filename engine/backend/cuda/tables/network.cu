@@ -4,14 +4,27 @@
 #include <span>
 
 #include "engine/backend/cuda/cuda_ops.h"
+#include "engine/backend/cuda/pieces.cuh"
 #include "engine/backend/cuda/sums.cuh"
+#include "engine/backend/cuda/tables/network_steps.cuh"
 #include "engine/backend/network_functors.h"
 #include "engine/backend/raw.h"
 
 namespace kedge::engine {
 namespace {
 
-constexpr int kThreads = 128, kWide = 32, kTall = 8;
+constexpr int kWide = 32, kTall = 8;
+constexpr int kSlopeWarps = 32, kPiece = 128;   // of slope_cells: warps of a block; rows in shared memory
+
+// A batch has few rows, so more threads share one than row_block() gives.
+dim3 batch_block(std::int64_t cols) {
+  unsigned across = 1;
+  while (across < 256 && across < cols) across *= 2;
+  return dim3(across, 256 / across);
+}
+unsigned batch_blocks(std::int64_t rows, std::int64_t cols) {
+  return blocks_for(rows, batch_block(cols).y);
+}
 
 template <class T>
 __global__ void activate_cells(Activation f, const T* bias, std::int64_t rows, std::int64_t cols, std::int64_t stride,
@@ -22,20 +35,31 @@ __global__ void activate_cells(Activation f, const T* bias, std::int64_t rows, s
     Z[i * stride + j] = activated(f, bias ? Z[i * stride + j] + bias[j] : Z[i * stride + j]);
 }
 
-// A block takes 32 columns of a tile of rows; its warps share the rows. `only` is where sums go if there is one tile.
+// A block takes 32 columns of a tile of rows. All its warps make slopes, of a piece of the tile at a time, and eight
+// add them up, each every eighth row. `only` is where sums go if there is one tile.
 template <class T>
 __global__ void slope_cells(Activation f, const T* A, std::int64_t a_stride, std::int64_t rows, std::int64_t cols,
                             std::int64_t stride, T* D, double* partial, double scale, T* only) {
+  static_assert(kRowTile % kPiece == 0 && kPiece % kTall == 0);   // or the order of a sum would be another
+  __shared__ T piece[kPiece][kWide];
   __shared__ double sums[kTall][kWide];
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * kWide + threadIdx.x, tile = block_y();
   const std::int64_t begin = tile * kRowTile, end = begin + kRowTile < rows ? begin + kRowTile : rows;
   double sum = 0;
-  for (std::int64_t i = begin + threadIdx.y; j < cols && i < end; i += kTall) {
-    const T d = sloped(f, A ? A[i * a_stride + j] : T{0}, D[i * stride + j]);
-    D[i * stride + j] = d;
-    sum += static_cast<double>(d);
+  for (std::int64_t first = begin; first < end; first += kPiece) {
+    const std::int64_t n = j < cols ? (first + kPiece < end ? kPiece : end - first) : 0;
+    for (std::int64_t i = threadIdx.y; i < n; i += kSlopeWarps) {
+      const std::int64_t row = first + i;
+      const T d = sloped(f, A ? A[row * a_stride + j] : T{0}, D[row * stride + j]);
+      D[row * stride + j] = d;
+      piece[i][threadIdx.x] = d;
+    }
+    __syncthreads();
+    for (std::int64_t i = threadIdx.y; threadIdx.y < kTall && i < n; i += kTall)
+      sum += static_cast<double>(piece[i][threadIdx.x]);
+    __syncthreads();
   }
-  sums[threadIdx.y][threadIdx.x] = sum;
+  if (threadIdx.y < kTall) sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || j >= cols || begin >= rows) return;
   for (int w = 1; w < kTall; ++w) sum += sums[w][threadIdx.x];
@@ -52,18 +76,6 @@ __global__ void add_tiles(const double* partial, std::int64_t tiles, std::int64_
   out[j] = static_cast<T>(scale * sum);
 }
 
-// The block's sum of `value` goes to its place of `sums`. All threads of the block call it.
-__device__ void add_to_place(double value, double scale, double* sums) {
-  __shared__ double shared[kThreads];
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (int width = kThreads / 2; width > 0; width /= 2) {
-    if (static_cast<int>(threadIdx.x) < width) shared[threadIdx.x] += shared[threadIdx.x + width];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) sums[blockIdx.x] += scale * shared[0];
-}
-
 template <class T>
 __global__ void output_rows(OutputLoss loss, const T* bias, Goals<T> goals, double scale, std::int64_t rows,
                             std::int64_t cols, std::int64_t stride, T* Z, double* sums) {
@@ -72,46 +84,6 @@ __global__ void output_rows(OutputLoss loss, const T* bias, Goals<T> goals, doub
   for (std::int64_t i = own_item(); i < rows; i += step)
     sum += output_row(loss, bias, goals, raw(goals.batch)[i], Z + i * stride, cols);
   add_to_place(sum, scale, sums);
-}
-
-template <class T>
-__global__ void descend_cells(StepConstants<T> c, std::int64_t n_weights, double scale, const T* gradient,
-                              std::int64_t n, T* parameters, T* first, T* second, double* sums) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  double squares = 0;
-  for (std::int64_t j = own_item(); j < n; j += step) {
-    const T p = parameters[j], g = gradient[j] + (j < n_weights ? c.penalty * (p * c.kept) : T{0});
-    T m = first[j];
-    const T start = j < n_weights ? p * c.kept : p;
-    if (c.is_rmsprop) {
-      T v = second[j];
-      parameters[j] = start + rmsprop_step(c, g, v);
-      second[j] = v;
-      if (j < n_weights) squares += static_cast<double>(p) * static_cast<double>(p);
-      continue;
-    }
-    if (c.is_adam) {
-      T v = second[j];
-      parameters[j] = start + adam_step(c, g, m, v);
-      second[j] = v;
-    } else {
-      parameters[j] = start + momentum_step(c, g, m);
-    }
-    first[j] = m;
-    if (j < n_weights) squares += static_cast<double>(p) * static_cast<double>(p);
-  }
-  add_to_place(squares, scale, sums);
-}
-
-template <class T>
-__global__ void drop_cells(double rate, std::uint64_t seed, std::uint64_t stream, std::int64_t rows, std::int64_t cols,
-                           std::int64_t stride, T* Z) {
-  const std::int64_t i = own_row();
-  if (i >= rows) return;
-  for (std::int64_t j = threadIdx.x; j < cols; j += blockDim.x) {
-    const double share = kept_share(rate, seed, stream, static_cast<std::uint64_t>(i * cols + j));
-    Z[i * stride + j] = static_cast<T>(static_cast<double>(Z[i * stride + j]) * share);
-  }
 }
 
 // The sum over the block's warps of one column's values, for the threads of a column alike. All threads call it.
@@ -315,22 +287,23 @@ unsigned loss_blocks(std::int64_t n) {
 }
 
 template <class T>
-class CudaNetwork final : public NetworkOps<T>, private CudaBody {
+class CudaNetwork final : public NetworkOps<T>, public BatchOps<T>, private CudaBody {
  public:
   using CudaBody::CudaBody;
 
   void activate(Activation f, VectorView<const T> bias, MatrixView<T> Z) override {
-    KEDGE_LAUNCH(runtime_, activate_cells<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, f,
+    KEDGE_LAUNCH(runtime_, activate_cells<T>, batch_blocks(Z.rows, Z.cols), batch_block(Z.cols), 0, f,
                  bias.empty() ? nullptr : raw(bias), Z.rows, Z.cols, Z.stride, raw(Z));
   }
 
   void backward(Activation f, MatrixView<const T> A, double scale, MatrixView<T> D,
                 VectorView<T> bias_gradient) override {
     const std::int64_t tiles = tiles_of(D.rows, kRowTile);
-    Array<double> partial(runtime_, tiles > 1 ? tiles * D.cols : 0);
+    Array<double> partial;
+    if (tiles > 1) partial = Array<double>(runtime_, tiles * D.cols);
     KEDGE_LAUNCH(runtime_, slope_cells<T>, tall_grid(runtime_, blocks_for(D.cols, kWide), static_cast<unsigned>(tiles)),
-                 dim3(kWide, kTall), 0, f, f == Activation::kIdentity ? nullptr : raw(A), A.stride, D.rows, D.cols,
-                 D.stride, raw(D), partial.data(), scale, tiles == 1 ? raw(bias_gradient) : nullptr);
+                 dim3(kWide, kSlopeWarps), 0, f, f == Activation::kIdentity ? nullptr : raw(A), A.stride, D.rows,
+                 D.cols, D.stride, raw(D), partial.data(), scale, tiles == 1 ? raw(bias_gradient) : nullptr);
     if (tiles == 1) return;
     KEDGE_LAUNCH(runtime_, add_tiles<T>, blocks_for(D.cols, kThreads), kThreads, 0, partial.data(), tiles, D.cols,
                  scale, raw(bias_gradient));
@@ -344,14 +317,29 @@ class CudaNetwork final : public NetworkOps<T>, private CudaBody {
 
   void descend(const DescentStep& step, VectorView<const T> gradient, VectorView<T> parameters, VectorView<T> first,
                VectorView<T> second, VectorView<double> sums) override {
-    KEDGE_LAUNCH(runtime_, descend_cells<T>, loss_blocks(parameters.size), kThreads, 0, StepConstants<T>(step),
-                 step.n_weights, step.loss_scale * step.penalty / 2, raw(gradient), parameters.size, raw(parameters),
-                 raw(first), raw(second), raw(sums));
+    put_descent(nullptr, step, gradient, parameters, first, second, sums);
+  }
+  void descend_in_batch(const BatchQueue& queue, const DescentStep& step, VectorView<const T> gradient,
+                        VectorView<T> parameters, VectorView<T> first, VectorView<T> second,
+                        VectorView<double> sums) override {
+    put_descent(&queue, step, gradient, parameters, first, second, sums);
+  }
+  void drop(double rate, std::uint64_t seed, std::uint64_t stream, MatrixView<T> Z) override {
+    KEDGE_LAUNCH(runtime_, drop_cells<T>, batch_blocks(Z.rows, Z.cols), batch_block(Z.cols), 0, nullptr, rate, seed,
+                 stream, Z.rows, Z.cols, Z.stride, raw(Z));
+  }
+  void drop_in_batch(const BatchQueue& queue, double rate, std::uint64_t seed, std::uint64_t layer,
+                     MatrixView<T> Z) override {
+    KEDGE_LAUNCH(runtime_, drop_cells<T>, batch_blocks(Z.rows, Z.cols), batch_block(Z.cols), 0, raw(queue.now), rate,
+                 seed, layer, Z.rows, Z.cols, Z.stride, raw(Z));
   }
 
-  void drop(double rate, std::uint64_t seed, std::uint64_t stream, MatrixView<T> Z) override {
-    KEDGE_LAUNCH(runtime_, drop_cells<T>, row_blocks(Z.rows, Z.cols), row_block(Z.cols), 0, rate, seed, stream, Z.rows,
-                 Z.cols, Z.stride, raw(Z));
+  void take_batch(const BatchQueue& queue, MatrixView<const T> X, VectorView<const std::int32_t> order,
+                  VectorView<std::int32_t> rows, MatrixView<T> out) override {
+    const bool in_pieces = lies_in_pieces(X) && lies_in_pieces(out);
+    const std::int64_t across = in_pieces ? tiles_of(X.cols, 4) : X.cols;
+    KEDGE_LAUNCH(runtime_, take_rows<T>, batch_blocks(out.rows, across), batch_block(across), 0, raw(queue.all),
+                 raw(queue.next), raw(queue.now), X, raw(order), in_pieces, raw(rows), out);
   }
 
   void normalize(NormOver over, double epsilon, VectorView<const T> scale, VectorView<const T> shift, MatrixView<T> Z,
@@ -422,6 +410,16 @@ class CudaNetwork final : public NetworkOps<T>, private CudaBody {
     libraries_.sort_pairs(raw(codes), raw(places), n);
     KEDGE_LAUNCH(runtime_, sum_by_code<T>, row_blocks(n, gradient.cols), row_block(gradient.cols), 0, codes.data(),
                  places.data(), n, columns.size, scale, D, gradient);
+  }
+
+ private:
+  // Without a queue by the step's own numbers.
+  void put_descent(const BatchQueue* queue, const DescentStep& step, VectorView<const T> gradient,
+                   VectorView<T> parameters, VectorView<T> first, VectorView<T> second, VectorView<double> sums) {
+    KEDGE_LAUNCH(runtime_, descend_cells<T>, loss_blocks(parameters.size), kThreads, 0, StepConstants<T>(step),
+                 queue ? raw(queue->now) : nullptr, queue ? raw(queue->next) : nullptr, step.n_weights,
+                 step.loss_scale * step.penalty / 2, raw(gradient), parameters.size, raw(parameters), raw(first),
+                 raw(second), raw(sums));
   }
 };
 
