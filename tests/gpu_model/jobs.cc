@@ -28,6 +28,7 @@ using Use = Job::Use;
 
 constexpr double kValueBytes = 4;
 constexpr int kIterations = 10;   // of k-means and logistic regression
+constexpr int kEpochs = 4, kHidden = 100;   // of a network
 constexpr double kWrong = 0.1;    // of a forest's classes: its trees grow until they know them
 // A block scores a column of a node, and the first levels have large nodes.
 constexpr const char* kOfRows = "score_columns of 512 threads";
@@ -52,6 +53,7 @@ std::vector<double> sizes_of(const std::string& estimator, Growth growth, double
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::ranges::find(names, estimator) != names.end();
   };
+  if (is_one_of({"MLPClassifier"})) return {1600, 3200};   // 8 and 16 batches
   if (growth == Growth::kLogarithmic) return {8192, 16384};   // with several levels of nodes of 2,048 rows and more
   if (cols > 128) return {4096, 8192};
   if (is_one_of({"KMeans"})) return cols > 32 ? std::vector<double>{4096, 8192} : std::vector<double>{163840, 196608};
@@ -214,6 +216,13 @@ std::vector<Job> jobs() {
            [](double n, double d) { return passes(1, n, d); });
   list.add("MultinomialNB", {{20e6, 64}}, {.target = Target::kClasses},
            [](double n, double d) { return passes(1, n, d); });
+  list.add("MLPClassifier", {{20e3, 784}},
+           {.detail = fmt::format("{} epochs", kEpochs),
+            .params = {{"max_iter", kEpochs}, {"n_iter_no_change", kEpochs}, {"random_state", 1}},
+            .target = Target::kClasses,
+            .batch_rows = 200,
+            .epochs = kEpochs},
+           [](double n, double d) { return Limit{kEpochs * kValueBytes * n * d, 6 * kEpochs * n * d * kHidden}; });
   for (const char* name : {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "SimpleImputer"})
     list.add(name, {{1.67e6, 16}}, {.use = Use::kFitTransform}, [](double n, double d) { return passes(3, n, d); });
   for (const char* name : {"Normalizer", "Binarizer"})

@@ -32,6 +32,7 @@ struct Job {
   Steps steps = {};            // at `rows`
   double fitted_rows = 1024;   // of a model that is only asked
   Limit limit;
+  double batch_rows = 0, epochs = 0;   // of a network
 };
 
 std::vector<Job> jobs();

@@ -148,13 +148,38 @@ std::string kernel_table(const Row& row, std::span<const Machine* const> alike) 
     const Counts& c = row.counted(*alike.back()).kernels.at(name);
     text += fmt::format(
         "\n{:40} {:9.0f} {:10.0f} {:11.4g} {:11.4g} {:11.4g} {:6.2f} {:6.2f} {:10.3g} {:10.3g} {:11.3g} {:10.0f}",
-        short_name(name), c.launches, c.blocks, c.launch_sectors * 32e-6 + c.library_bytes * 1e-6,
+        short_name(name), c.all_launches(), c.blocks, c.launch_sectors * 32e-6 + c.library_bytes * 1e-6,
         c.block_sectors * 32e-6, c.sectors * 32e-6, c.sectors / std::max(c.ideal_sectors, 1.0),
         c.shared_passes / std::max(c.ideal_shared_passes, 1.0), c.f32 * 1e-9, c.f64 * 1e-9, c.instructions * 1e-9,
         c.chain);
     for (const Machine* machine : alike) text += fmt::format(" {:9.3g}", seconds(*machine, name, c) * 1e3);
   }
   return text + "\n";
+}
+
+// Of networks: the ops that a batch starts, and what they take by the host's launches alone and with recorded steps.
+std::string batch_lines(const std::vector<Row>& rows) {
+  std::string text;
+  for (const Row& row : rows) {
+    if (row.job.batch_rows == 0) continue;
+    const Machine& last = machines().back();
+    const Trace& trace = row.counted(last);
+    double launches = 0, nodes = 0, without = flow_seconds(last, trace.flow) - trace.flow.recordings * kRecording;
+    for (const auto& [name, counts] : trace.kernels) {
+      launches += counts.launches, nodes += counts.nodes;
+      Counts plain = counts;
+      plain.launches = counts.all_launches(), plain.nodes = 0;
+      without += seconds(last, name, plain);
+    }
+    const double batches = row.job.epochs * row.job.rows / row.job.batch_rows;
+    text += fmt::format(
+        "\n{}, a batch on an {}: {:.1f} ops; without recorded steps the host starts each, {:.1f} us; with them the host "
+        "starts {:.2f} (of the first epoch, and {:.3f} calls), {:.1f} us\n",
+        row.job.name, last.name, (launches + nodes) / batches, 1e6 * without / batches,
+        (launches + trace.flow.recordings) / batches, trace.flow.recordings / batches,
+        1e6 * row.device_seconds(last) / batches);
+  }
+  return text;
 }
 
 std::string kernel_tables(const std::vector<Row>& rows) {
@@ -240,7 +265,7 @@ int model_job(const Options& options) {
 int model(const Options& options) {
   if (!options.job.empty()) return model_job(options);
   const std::vector<Row> rows = measure(options);
-  const std::string text = table(rows);
+  const std::string text = table(rows) + batch_lines(rows);
   std::cout << text;
   if (options.kernels) std::cout << kernel_tables(rows);
   if (!options.markdown.empty()) write(options.markdown, text);

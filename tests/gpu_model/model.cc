@@ -41,31 +41,19 @@ bool is_factorisation(const std::string& kernel) {
                              [&](const char* name) { return kernel.find(name) != std::string::npos; });
 }
 
-std::array<double Counts::*, 19> counts_members() {
-  return {&Counts::launches,
-          &Counts::blocks,
-          &Counts::warps,
-          &Counts::active,
-          &Counts::requests,
-          &Counts::sectors,
-          &Counts::ideal_sectors,
-          &Counts::block_sectors,
-          &Counts::launch_sectors,
-          &Counts::shared_passes,
-          &Counts::ideal_shared_passes,
-          &Counts::atomics,
-          &Counts::f32,
-          &Counts::f64,
-          &Counts::special,
-          &Counts::tensor,
-          &Counts::instructions,
-          &Counts::chain,
-          &Counts::library_bytes};
+std::array<double Counts::*, 20> counts_members() {
+  return {&Counts::launches,       &Counts::nodes,         &Counts::blocks,
+          &Counts::warps,          &Counts::active,        &Counts::requests,
+          &Counts::sectors,        &Counts::ideal_sectors, &Counts::block_sectors,
+          &Counts::launch_sectors, &Counts::shared_passes, &Counts::ideal_shared_passes,
+          &Counts::atomics,        &Counts::f32,           &Counts::f64,
+          &Counts::special,        &Counts::tensor,        &Counts::instructions,
+          &Counts::chain,          &Counts::library_bytes};
 }
 
-std::array<double Flow::*, 8> flow_members() {
-  return {&Flow::to_device,   &Flow::to_host,         &Flow::copies, &Flow::waits,
-          &Flow::allocations, &Flow::allocated_bytes, &Flow::within, &Flow::host_seconds};
+std::array<double Flow::*, 9> flow_members() {
+  return {&Flow::to_device,       &Flow::to_host, &Flow::copies,     &Flow::waits,       &Flow::allocations,
+          &Flow::allocated_bytes, &Flow::within,  &Flow::recordings, &Flow::host_seconds};
 }
 
 // The value at x of the polynomial through the points (Lagrange).
@@ -102,13 +90,14 @@ double seconds(const Machine& machine, const std::string& kernel, const Counts& 
   if (kernel.starts_with("library: ")) {
     const double share = is_factorisation(kernel) ? kFactorisationShare : 0.8;
     const double work = (counts.f32 / machine.f32_rate + counts.f64 / machine.f64_rate) / share;
-    return counts.launches * kLibraryCall + std::max(work, counts.library_bytes / machine.memory_rate);
+    return counts.launches * kLibraryCall + counts.nodes * kLibraryNode +
+           std::max(work, counts.library_bytes / machine.memory_rate);
   }
   // A launch of few blocks keeps few multiprocessors busy; some tens of them suffice to fill the memory's lines.
   // A kernel that needs one block for some thousand rows needs more for millions: its active threads say how many.
   const double per_block = kWarp * counts.warps / std::max(counts.blocks, 1.0);
   const double blocks =
-      std::max(counts.blocks, counts.active / std::max(per_block, 1.0)) / std::max(counts.launches, 1.0);
+      std::max(counts.blocks, counts.active / std::max(per_block, 1.0)) / std::max(counts.all_launches(), 1.0);
   const double busy = std::clamp(blocks / machine.multiprocessors, 1 / machine.multiprocessors, 1.0);
   const double clocks = machine.multiprocessors * machine.clock * busy;
   const double memory = counts.launch_sectors * kSectorBytes / (machine.memory_rate * std::min(1.0, 3 * busy));
@@ -120,11 +109,12 @@ double seconds(const Machine& machine, const std::string& kernel, const Counts& 
   const double tensor = counts.tensor / machine.tensor_rate / busy;
   const double issue = counts.instructions / kWarp / (kIssuesPerClock * clocks);
   const double chain = counts.chain * kLatency / kInFlight;
-  return counts.launches * kLaunch + std::max({memory, cache, near, units, tensor, issue, chain});
+  return counts.launches * kLaunch + counts.nodes * kNode +
+         std::max({memory, cache, near, units, tensor, issue, chain});
 }
 
 double flow_seconds(const Machine& machine, const Flow& flow) {
-  return (flow.to_device + flow.to_host) / machine.host_rate + flow.waits * kWait +
+  return (flow.to_device + flow.to_host) / machine.host_rate + flow.waits * kWait + flow.recordings * kRecording +
          2 * flow.within / machine.memory_rate;
 }
 

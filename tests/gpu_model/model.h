@@ -28,6 +28,12 @@ std::span<const Machine> machines();
 // Costs that are the same on all of them, assumed from what CUDA's users measure: a launch, a wait of the host, a
 // library's call.
 inline constexpr double kLaunch = 2.5e-6, kWait = 8e-6, kLibraryCall = 5e-6;
+// A kernel of recorded steps, which a CUDA graph starts without the host, and the call that starts all of them.
+// NVIDIA's "Getting Started with CUDA Graphs" (2019) has 3.4 us a kernel of 2.9 us on a V100 (3.8 us by launches);
+// twice the rest is assumed. The call: 2.5 us from CUDA 12.6 on, whatever their number ("Constant Time Launch for
+// Straight-Line CUDA Graphs", 2024). A library's call is two kernels, which is what cuBLAS took for products of batches
+// on an H200.
+inline constexpr double kNode = 1e-6, kRecording = 2.5e-6, kLibraryNode = 2 * kNode;
 inline constexpr double kLatency = 0.5e-6;   // of one access to memory
 inline constexpr double kInFlight = 4;       // accesses that one thread has under way
 

@@ -83,7 +83,8 @@ void Tracer::launch_begins(const engine::emulated::Launch& launch, const void* r
   const double blocks = double{1} * launch.grid.x * launch.grid.y * launch.grid.z;
   const unsigned threads = launch.block.x * launch.block.y * launch.block.z;
   current_ = &trace_.kernels[name_of(launch, threads)];
-  current_->launches += 1, current_->blocks += blocks, current_->warps += blocks * ((threads + kLanes - 1) / kLanes);
+  (is_recording_ ? current_->nodes : current_->launches) += 1;
+  current_->blocks += blocks, current_->warps += blocks * ((threads + kLanes - 1) / kLanes);
   warps_.resize((threads + kLanes - 1) / kLanes);
   accesses_.assign(threads, 0);
   longest_ = 0;
@@ -212,7 +213,8 @@ void Tracer::atomic(const void* p, std::size_t bytes) {
 
 void Tracer::library(const char* what, std::size_t value_bytes, double operations, double bytes) {
   Counts& counts = trace_.kernels[std::string("library: ") + what + (value_bytes == 8 ? " f64" : " f32")];
-  counts.launches += 1, counts.library_bytes += bytes;
+  (is_recording_ ? counts.nodes : counts.launches) += 1;
+  counts.library_bytes += bytes;
   (value_bytes == 8 ? counts.f64 : counts.f32) += operations;
 }
 

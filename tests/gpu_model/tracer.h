@@ -19,7 +19,9 @@ namespace kedge::gpu_model {
 
 // What all launches of a kernel, or all calls of a library function, have done together.
 struct Counts {
-  double launches = 0, blocks = 0, warps = 0;
+  double launches = 0, blocks = 0, warps = 0;   // launches: that the host started by themselves
+  double nodes = 0;                             // launches of recorded steps, which the host starts many of by one call
+  double all_launches() const { return launches + nodes; }
   double active = 0;           // threads that reach global memory
   double requests = 0;         // of a warp, to global memory
   double sectors = 0;          // of 32 bytes that these requests touch: what the first-level cache serves
@@ -39,6 +41,7 @@ struct Counts {
 struct Flow {
   double to_device = 0, to_host = 0, copies = 0, waits = 0, allocations = 0, allocated_bytes = 0;
   double within = 0;   // bytes that copies and fills on the device write
+  double recordings = 0;     // calls that started recorded steps
   double host_seconds = 0;   // of this machine's processors, all threads together: what the host computes itself
 };
 
@@ -65,6 +68,8 @@ class Tracer final : public engine::emulated::Observer, public engine::emulated:
   void library(const char* what, std::size_t value_bytes, double operations, double bytes) override;
   void copied(engine::emulated::Copy kind, std::size_t bytes) override;
   void waited() override { flow_().waits += 1; }
+  void recording_begins() override { is_recording_ = true, flow_().recordings += 1; }
+  void recording_ends() override { is_recording_ = false; }
   void allocated(std::size_t bytes) override;
   void enters() override;
   void leaves() override;
@@ -107,6 +112,7 @@ class Tracer final : public engine::emulated::Observer, public engine::emulated:
   Touched in_block_, in_launch_;
   std::unordered_map<const void*, std::uint64_t> blocks_run_;
   std::uintptr_t region_ = 0, shared_ = 0, shared_end_ = 0;
+  bool is_recording_ = false;   // recorded steps run
   int depth_ = 0;        // of what the emulator does in the GPU's place
   double left_at_ = 0;   // when the host went on, in seconds of the process
 };

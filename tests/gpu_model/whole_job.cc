@@ -73,7 +73,7 @@ struct Line {
 std::vector<Line> lines_of(const Trace& counted) {
   std::vector<Line> lines;
   for (const auto& [kernel, counts] : counted.kernels) {
-    Line& line = lines.emplace_back(Line{short_name(kernel), fmt::format("{:.0f}", counts.launches)});
+    Line& line = lines.emplace_back(Line{short_name(kernel), fmt::format("{:.0f}", counts.all_launches())});
     for (int m = 0; m < 2; ++m) line.seconds[m] = seconds(machine_named(kMachines[m]), kernel, counts);
   }
   std::ranges::sort(lines, std::greater<>{}, [](const Line& line) { return line.seconds[0]; });
