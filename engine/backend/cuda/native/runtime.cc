@@ -158,6 +158,7 @@ std::int64_t CudaRuntime::free_bytes() const {
 void CudaRuntime::trim() {
   synchronize();   // what is freed on the stream is free now
   KEDGE_CHECK(cudaMemPoolTrimTo(impl_->pool, kKeptBytes));
+  KEDGE_CHECK(cudaDeviceGraphMemTrim(impl_->info.index));   // what recordings had, which is not of the pool
 }
 
 std::size_t CudaRuntime::upload_bytes() const {
