@@ -1,6 +1,6 @@
 // DBSCAN's components by cells of space, and the halos around them.
+#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -183,6 +183,7 @@ class Moves {
 struct CellJob {
   const DensityJob& all;
   const std::int32_t* rows;
+  std::int64_t own;   // points of the cell, which come first
 };
 
 template <Metric M, class T>
@@ -222,32 +223,56 @@ KEDGE_CLONES std::int32_t lowest_component(const KdView<T>& tree, const T* q, do
   return lowest;
 }
 
+// The same from the other end: what is not core in the cell, within the distance of a core point, gets its component if
+// that is the lowest so far.
+template <Metric M, class T>
+KEDGE_CLONES void claim(const KdView<T>& tree, const T* q, double power, const CellJob& job, std::int32_t component) {
+  EachVisitor visitor{job.all.limit, [&](std::int32_t j, double) {
+                        if (j >= job.own || raw(job.all.core)[job.rows[j]]) return;
+                        const std::atomic_ref<std::int32_t> claimed(raw(job.all.component)[job.rows[j]]);
+                        std::int32_t seen = claimed.load(std::memory_order_relaxed);
+                        while ((seen < 0 || component < seen) &&
+                               !claimed.compare_exchange_weak(seen, component, std::memory_order_relaxed)) {
+                        }
+                      }};
+  kd_walk<M>(tree, q, power, visitor);
+}
+
 template <Metric M, class T>
 void find_components(Ranks& ranks, const CellPoints<T>& points, std::int64_t d, double power, const DensityJob& job) {
   std::optional<KdTree<T>> tree;
-  const CellJob cell{job, points.rows.data()};
-  // In the order of the tree: neighbours in space follow one another and find their nodes in the caches.
-  const auto each = [&](auto&& body) {
+  const CellJob cell{job, points.rows.data(), points.own};
+  // body(row, point) for the first `end` points, in the order of the tree: neighbours in space follow one another and
+  // find their nodes in the caches.
+  const auto each = [&](std::int64_t end_point, auto&& body) {
     if (points.own == 0) return;
     if (!tree) tree.emplace(MatrixView<const T>(points.values.data(), std::ssize(points.rows), d));
     for_tiles(tree->n, kTile, tree->n * kWalkNs, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {
         const std::int32_t i = tree->order[static_cast<std::size_t>(p)];
-        if (i < points.own) body(points.rows[static_cast<std::size_t>(i)], points.at(i, d));
+        if (i < end_point) body(points.rows[static_cast<std::size_t>(i)], points.at(i, d));
       }
     });
   };
   find_core(&ranks, job, [&] {
-    each([&](std::int32_t row, const T* q) { raw(job.core)[row] = is_core<M>(tree->view(), q, power, cell); });
+    each(points.own,
+         [&](std::int32_t row, const T* q) { raw(job.core)[row] = is_core<M>(tree->view(), q, power, cell); });
   });
   const UnionFind sets(job.component);
   join_core(&ranks, sets, job, [&] {
-    each([&](std::int32_t row, const T* q) {
+    each(points.own, [&](std::int32_t row, const T* q) {
       if (raw(job.core)[row]) join<M>(tree->view(), q, power, cell, sets, row);
     });
   });
+  const auto is_core_row = [&](std::int32_t row) { return raw(job.core)[row] != 0; };
+  const std::int64_t all_core = std::ranges::count_if(points.rows, is_core_row);
+  const std::int64_t own_core = std::count_if(points.rows.begin(), points.rows.begin() + points.own, is_core_row);
   name_points(&ranks, sets, job, [&](const std::vector<std::int32_t>& component) {
-    each([&](std::int32_t row, const T* q) {
+    if (all_core < points.own - own_core)   // the fewer look for the others
+      return each(std::ssize(points.rows), [&](std::int32_t row, const T* q) {
+        if (raw(job.core)[row]) claim<M>(tree->view(), q, power, cell, component[static_cast<std::size_t>(row)]);
+      });
+    each(points.own, [&](std::int32_t row, const T* q) {
       if (!raw(job.core)[row])
         raw(job.component)[row] = lowest_component<M>(tree->view(), q, power, cell, component.data());
     });
