@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "engine/core/estimator_names.h"
-#include "engine/core/params.h"
 #include "engine/estimators/catalogue_rows.h"
 
 namespace kedge::engine {
@@ -27,13 +26,6 @@ const CatalogueEntry* find_estimator(std::string_view name) {
   for (const CatalogueEntry& entry : catalogue())
     if (entry.info.name == name) return &entry;
   return nullptr;
-}
-
-bool deals_row_sums(const CatalogueEntry& entry, const schema::ValueMap& params) {
-  if (!deals_row_sums(entry.dealt) || entry.dealt_solver.empty()) return deals_row_sums(entry.dealt);
-  const schema::Value* const solver = find_value(params, "solver");
-  const auto* const name = solver ? std::get_if<std::string>(&solver->data) : nullptr;
-  return name && *name == entry.dealt_solver;
 }
 
 const CatalogueEntry& known_estimator(std::string_view name, const std::string& where) {

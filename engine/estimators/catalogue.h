@@ -47,17 +47,13 @@ struct CatalogueEntry {
   SyncBudget syncs;
   DealtFit dealt = DealtFit::kNothing;
   RowsLeft leaves = RowsLeft::kWhole;
-  std::string_view inside = {};         // of kInside the estimator that null stands for
-  std::string_view dealt_solver = {};   // of kRowSums the `solver` that it goes for; empty: any
+  std::string_view inside = {};   // of kInside the estimator that null stands for
   bool wants_value_counts =
       false;   // the rule is worth a pass over the data file that finds SampleShape::has_few_values
   bool is_line = false;   // see RowTraits
   std::unique_ptr<Estimator<float>> (*make_f32)(const schema::ValueMap& params);
   std::unique_ptr<Estimator<double>> (*make_f64)(const schema::ValueMap& params);
 };
-
-// Whether ranks divide sums over rows of a fit with these parameters.
-bool deals_row_sums(const CatalogueEntry& entry, const schema::ValueMap& params);
 
 std::span<const CatalogueEntry> catalogue();
 const CatalogueEntry* find_estimator(std::string_view name);   // null if there is none

@@ -29,8 +29,7 @@ struct RowTraits {
   const char* host_part = "";        // see EstimatorInfo
   DealtFit dealt = DealtFit::kNothing;
   RowsLeft leaves = RowsLeft::kWhole;
-  std::string_view inside = {};         // see CatalogueEntry
-  std::string_view dealt_solver = {};   // see CatalogueEntry
+  std::string_view inside = {};      // see CatalogueEntry
   bool is_composed = false;          // of other estimators, which are made, checked and bounded by themselves
   // It answers with a line, or with one for each class, whose coef_ and intercept_ it has as attributes: its prediction
   // before the link of a generalised linear model, of a classifier its decision function.
@@ -50,7 +49,6 @@ void add(Rows& rows, MemoryRule memory, SyncBudget syncs, RowTraits traits = {})
                   .dealt = traits.dealt,
                   .leaves = traits.leaves,
                   .inside = traits.inside,
-                  .dealt_solver = traits.dealt_solver,
                   .wants_value_counts = traits.wants_value_counts,
                   .is_line = traits.is_line,
                   .make_f32 = [](const schema::ValueMap& params) -> std::unique_ptr<Estimator<float>> {

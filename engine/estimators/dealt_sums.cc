@@ -38,8 +38,8 @@ class MeetingOfRanks final : public RowMeeting {
 
 }   // namespace
 
-bool deals_row_sums(const CatalogueEntry& entry, const schema::ValueMap& params, const Device& device) {
-  if (!deals_row_sums(entry, params)) return false;
+bool deals_row_sums(const CatalogueEntry& entry, const Device& device) {
+  if (!deals_row_sums(entry.dealt)) return false;
   return device.traits().uses_host_memory ||
          (row_sums_device(device) && std::ranges::find(kOnGpus, entry.info.name) != kOnGpus.end());
 }

@@ -10,9 +10,9 @@
 
 namespace kedge::engine {
 
-// Whether ranks with such a device divide the sums of a fit with these parameters: processors those of all rows of the
-// catalogue that deals_row_sums() names, GPUs those of which they have the operations.
-bool deals_row_sums(const CatalogueEntry& entry, const schema::ValueMap& params, const Device& device);
+// Whether ranks with such a device divide the sums of a fit: processors those of all rows of the catalogue that
+// deals_row_sums() names, GPUs those of which they have the operations.
+bool deals_row_sums(const CatalogueEntry& entry, const Device& device);
 
 // As RowSumsScope, for the operations of this device as well, which it borrows.
 class DealtSumsScope {

@@ -37,7 +37,7 @@ bool is_dealt(const schema::Step& step, const Device* of_sums) {
   const CatalogueEntry* const entry = find_estimator(step.estimator);
   if (!entry) return false;
   if (entry->dealt == DealtFit::kTrees || entry->dealt == DealtFit::kFits) return true;
-  if (entry->dealt != DealtFit::kInside) return of_sums && deals_row_sums(*entry, step.params, *of_sums);
+  if (entry->dealt != DealtFit::kInside) return of_sums && deals_row_sums(*entry, *of_sums);
   if (given(step, "cv")) return true;
   const schema::Value* inside = given(step, "estimator");
   if (!inside) inside = given(step, "regressor");

@@ -104,7 +104,7 @@ std::string made_by_fit(WorkCache& work, Estimator<T>& estimator, const std::str
 template <class T>
 Chain<T>::Chain(const SharedSteps& steps) : fitted_content_(steps.size()) {
   for (const auto& step : steps)
-    steps_.push_back({step->estimator, step_key(*step), make<T>(*step), step});
+    steps_.push_back({step->estimator, step_key(*step), make<T>(*step), find_estimator(step->estimator)});
   timings_.steps.resize(steps_.size());
 }
 
@@ -144,14 +144,9 @@ Samples<T> Chain<T>::transform(const Context& ctx, const Samples<T>& given, std:
 }
 
 template <class T>
-bool Chain<T>::divides(const Context& ctx, std::size_t step) const {
-  return deals_row_sums(*find_estimator(steps_[step].name), steps_[step].described->params, ctx.device);
-}
-
-template <class T>
 void Chain<T>::fit_one(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step) {
   timed(ctx, step, &ChainTimings::fit, [&] {
-    const DealtSumsScope sums(ctx.device, divides(ctx, step));
+    const DealtSumsScope sums(ctx.device, deals_row_sums(*steps_[step].entry, ctx.device));
     return steps_[step].estimator->fit(ctx, X, y), 0;
   });
 }
@@ -162,7 +157,7 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitT
     Estimator<T>& estimator = *steps_[step].estimator;
     if (own_fit_transform(estimator) || resampler_of(estimator)) {
       FittedRows<T> made = timed(ctx, step, &ChainTimings::fit, [&] {
-        const DealtSumsScope sums(ctx.device, divides(ctx, step));
+        const DealtSumsScope sums(ctx.device, deals_row_sums(*steps_[step].entry, ctx.device));
         return fitted_rows(ctx, estimator, X, y);
       });
       if (ctx.work && !X.content.empty())
@@ -170,7 +165,7 @@ Samples<T> Chain<T>::fit_transform(const Context& ctx, const Samples<T>& X, FitT
       return {steps_[step].estimator, std::move(made)};
     }
     fit_one(ctx, X, y.unweighted(), step);
-    const RowSumsScope sums(deals_row_sums(*find_estimator(steps_[step].name), steps_[step].described->params));
+    const RowSumsScope sums(deals_row_sums(steps_[step].entry->dealt));
     return {steps_[step].estimator, {transform(ctx, X, step)}};
   };
   FittedRows<T> made;
@@ -213,7 +208,7 @@ bool has_bins(const Context& ctx, const Table<T>& table) {
 // Ranks divide the look through the table as they do the fit.
 template <class T>
 void Chain<T>::look_at_magnitudes(const Context& ctx, const Samples<T>& X, const FitTarget& y, std::size_t step) const {
-  const DealtSumsScope sums(ctx.device, divides(ctx, step));
+  const DealtSumsScope sums(ctx.device, deals_row_sums(*steps_[step].entry, ctx.device));
   require_magnitudes(ctx, steps_[step].name, *steps_[step].estimator, X, y.weighted());
 }
 

@@ -15,6 +15,7 @@
 
 namespace kedge::engine {
 
+struct CatalogueEntry;
 class FitTarget;
 
 // Seconds on a steady clock, read only after the device has finished.
@@ -61,13 +62,12 @@ class Chain {
   struct Step {
     std::string name, key;   // key: the step's description or, of a long one, its digest; equal for equal work
     std::shared_ptr<Estimator<T>> estimator;   // shared with other chains of a search
-    std::shared_ptr<const schema::Step> described;
+    const CatalogueEntry* entry = nullptr;
     std::int64_t n_features = 0;   // columns of what it was fitted with
   };
   template <class Work>
   auto timed(const Context& ctx, std::size_t step, double ChainTimings::*total, Work&& work);
   void look_at_magnitudes(const Context& ctx, const Samples<T>& X, const FitTarget& y, std::size_t step) const;
-  bool divides(const Context& ctx, std::size_t step) const;   // whether ranks divide sums of its fit
   void fit_one(const Context& ctx, const Samples<T>& X, const Target& y, std::size_t step);
   // The rows of the fit as the step leaves them, and with them the target of the next one.
   Samples<T> fit_transform(const Context& ctx, const Samples<T>& X, FitTarget& y, std::size_t step);

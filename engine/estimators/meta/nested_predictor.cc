@@ -71,7 +71,7 @@ void NestedPredictor<T>::fit(const Context& ctx, const std::string& owner, const
     last_width_ = current.n_cols();
     if (last_->reads_bins()) binned_table(inner, *current.table);
     const CatalogueEntry& entry = *find_estimator(last_step_.estimator);
-    const DealtSumsScope sums(inner.device, deals_row_sums(entry, last_step_.params, inner.device));   // all ranks make it
+    const DealtSumsScope sums(inner.device, deals_row_sums(entry, inner.device));   // of a fit that all ranks make
     last_->fit(inner, current, target.weighted());
   });
 }

@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/comm/dealt_tables.h"
 #include "engine/core/legacy_random.h"
 #include "engine/core/require.h"
 #include "engine/core/row_parts.h"
@@ -26,7 +25,6 @@ namespace {
 
 using schema::ErrorCode;
 constexpr std::int64_t kBlockRows = 8192;   // rows that pass through the network together, beyond batches
-constexpr std::int64_t kGatheredBytes = std::int64_t{32} << 20;   // of gradients that ranks give each other at once
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 [[noreturn]] void fail_divergence(const char* owner, const std::string& when) {
@@ -337,8 +335,7 @@ MlpFit<T> Epochs<T>::run() {
   return fit;
 }
 
-// Loss and gradient of all rows, for L-BFGS: in double, by blocks of rows, which are added in order. Ranks make some of
-// the blocks each.
+// Loss and gradient of all rows, for L-BFGS: in double, by blocks of rows.
 class FullLoss {
  public:
   FullLoss(const Context& ctx, const MlpParams& params, MatrixView<const double> X, const MlpTarget& target,
@@ -353,18 +350,23 @@ class FullLoss {
         total_(ctx.memory(), 1, X.rows > block_ ? shape.n_parameters() : 0),
         sums_(ctx),
         weight_(target.weight_of(all_rows())),
-        penalty_(params.alpha / weight_),
-        ranks_(X.rows >= kLeastDealtRows && total_.cols() > 0 ? ranks_of_row_sums() : nullptr) {
+        penalty_(params.alpha / weight_) {
     require(weight_ > 0, ErrorCode::kBadData, "{}: the weights of the rows sum to 0, must be more", target.owner);
   }
 
   double operator()(std::span<const double> x, std::span<double> gradient) {
     ctx_.memory().to_device(network_.parameters().data(), x.data(), x.size_bytes());
-    const double loss = ranks_ ? sum_on_ranks(gradient) : sum_alone(gradient);
+    if (total_.cols() > 0) total_.zero();
+    for (std::int64_t first = 0; first < X_.rows; first += block_) {
+      ctx_.check_stop();
+      add_block(first, std::min(block_, X_.rows - first));
+    }
+    const void* const found = total_.cols() > 0 ? total_.data() : network_.gradient().data();
+    ctx_.memory().to_host(gradient.data(), found, gradient.size_bytes());
     double squares = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(network_.shape().n_weights()); ++i)
       squares += x[i] * x[i], gradient[i] += penalty_ * x[i];
-    return loss + penalty_ / 2 * squares;
+    return sums_.take() + penalty_ / 2 * squares;
   }
 
  private:
@@ -373,49 +375,14 @@ class FullLoss {
     std::iota(rows.begin(), rows.end(), 0);
     return rows;
   }
-  std::int64_t n_blocks() const { return (X_.rows + block_ - 1) / block_; }
-
-  void make_block(std::int64_t number) {
-    ctx_.check_stop();
-    const std::int64_t first = number * block_, count = std::min(block_, X_.rows - first);
+  void add_block(std::int64_t first, std::int64_t count) {
     const MatrixView<const double> X = X_.row_range(first, count);
     network_.forward(X);
     network_.backward(X, target_.loss, goals_.of(std::as_const(order_).view().slice(first, count)), 1 / weight_,
                       1 / weight_, sums_.view());
-  }
-  double sum_alone(std::span<double> gradient) {
-    if (total_.cols() > 0) total_.zero();
-    for (std::int64_t block = 0; block < n_blocks(); ++block) {
-      make_block(block);
-      if (total_.cols() == 0) continue;
-      const MatrixView<const double> own(network_.gradient().data(), 1, total_.cols());
-      ctx_.ops<double>().maps->combine(Binary::kAdd, std::as_const(total_).view(), own, total_.view());
-    }
-    const void* const found = total_.cols() > 0 ? total_.data() : network_.gradient().data();
-    ctx_.memory().to_host(gradient.data(), found, gradient.size_bytes());
-    return sums_.take();
-  }
-  // In rounds, so that the blocks' gradients have room on each rank.
-  double sum_on_ranks(std::span<double> gradient) {
-    const std::int64_t step =
-        std::max<std::int64_t>(ranks_->size(), kGatheredBytes / static_cast<std::int64_t>(gradient.size_bytes()));
-    std::ranges::fill(gradient, 0.0);
-    double loss = 0;
-    for (std::int64_t first = 0; first < n_blocks(); first += step) {
-      const auto make = [&](Part part, const auto& take) {
-        for (std::int64_t block = first + part.begin; block < first + part.end; ++block) {
-          make_block(block);
-          std::vector<double> table = network_.gradient().to_host();
-          table.push_back(sums_.take());
-          take(table);
-        }
-      };
-      add_in_order(ranks_, std::min(step, n_blocks() - first), make, [&](const std::vector<double>& table) {
-        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += table[i];
-        loss += table.back();
-      });
-    }
-    return loss;
+    if (total_.cols() == 0) return;
+    const MatrixView<const double> own(network_.gradient().data(), 1, total_.cols());
+    ctx_.ops<double>().maps->combine(Binary::kAdd, std::as_const(total_).view(), own, total_.view());
   }
 
   const Context& ctx_;
@@ -428,7 +395,6 @@ class FullLoss {
   Matrix<double> total_;
   LossSum sums_;
   double weight_, penalty_;
-  Ranks* ranks_;   // null: one process makes all blocks
 };
 
 // Ends L-BFGS after max_fun evaluations, at the end of an iteration.

@@ -5,9 +5,8 @@
 namespace kedge::engine {
 
 void add_neural_network(Rows& rows) {
-  constexpr RowTraits kTraits{.dealt = DealtFit::kRowSums, .dealt_solver = "lbfgs"};   // else batch after batch
-  add<MLPClassifier>(rows, MLPClassifier<float>::memory, {7, 3}, kTraits);
-  add<MLPRegressor>(rows, MLPRegressor<float>::memory, {7, 1}, kTraits);
+  add<MLPClassifier>(rows, MLPClassifier<float>::memory, {7, 3});
+  add<MLPRegressor>(rows, MLPRegressor<float>::memory, {7, 1});
 }
 
 }   // namespace kedge::engine

@@ -162,7 +162,7 @@ TEST(InnerFitsOnRanksErrors, OfTrialsAreThoseThatOneProcessComesTo) {
   for (int seed = 0; seed < 8; ++seed) {
     const JobSpec spec = spec_from(fmt::format(
         R"({{"dataset": {{"generate": {{"name": "make_regression", "params": {{"n_samples": 300, "random_state": 1}}}}}}, "pipeline": [{{"estimator": "RANSACRegressor",
-            "params": {{"random_state": {}, "min_samples": 1, "stop_n_inliers": 1, "residual_threshold": 1e9,
+            "params": {{"random_state": {}, "min_samples": 1, "stop_n_inliers": 1, "residual_threshold": 1.0,
                         "estimator": {{"estimator": "GammaRegressor"}}}}}}], "task": {{"fit": {{}}}}}})",
         seed));
     std::string alone;

@@ -190,13 +190,6 @@ std::vector<DealtJob> dealt_sums() {
       sums_job("StackOfLines", kNumbers,   // whose last one all ranks make
                R"({"estimator": "StackingRegressor", "params": {"cv": 2, "passthrough": true, "estimators": [
                   ["a", {"estimator": "Ridge"}], ["b", {"estimator": "DecisionTreeRegressor", "params": {"max_depth": 4}}]]}})"),
-      sums_job("NetworkOfAllRows", kClasses,
-               R"({"estimator": "StandardScaler"}, {"estimator": "MLPClassifier", "params": {"solver": "lbfgs",
-                  "hidden_layer_sizes": [12], "max_iter": 4, "random_state": 1}})",
-               "float32"),
-      sums_job("NetworkOfAllNumbers", kNumbers,
-               R"({"estimator": "MLPRegressor", "params": {"solver": "lbfgs", "hidden_layer_sizes": [7, 5],
-                  "max_iter": 3, "random_state": 1}})"),
       sums_job("KMeansFromRandomRows", kNumbers,
                R"({"estimator": "KMeans", "params": {"n_clusters": 5, "init": "random", "n_init": 2}})"),
   };
@@ -506,8 +499,6 @@ TEST(DealtJobs, AreSearchesValidationsPredictionsForestsAndSums) {
   EXPECT_FALSE(is_dealt_job(with("KNeighborsClassifier", "fit")));
   EXPECT_FALSE(is_dealt_job(with("DecisionTreeClassifier", "fit")));
   EXPECT_TRUE(is_dealt_job(with("GaussianMixture", "fit")));
-  EXPECT_FALSE(is_dealt_job(with("MLPClassifier", "fit")));
-  EXPECT_TRUE(is_dealt_job(with(R"(MLPClassifier", "params": {"solver": "lbfgs"}, "name": "net)", "fit")));
 }
 
 }   // namespace
