@@ -28,6 +28,7 @@
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/emulated/emulator.h"
 #include "engine/backend/plugin.h"
+#include "engine/backend/row_sums.h"
 #include "schemas/error.h"
 
 namespace kedge::engine {
@@ -103,7 +104,7 @@ class FaultyMemory final : public Memory {
   const bool leaks_ = !variable("KEDGE_FAKE_GPU_LEAK").empty();
 };
 
-class FakeGpu final : public Device {
+class FakeGpu final : public Device, public RowSumsDevice {
  public:
   explicit FakeGpu(int index)
       : info_(info_of(index)), inner_(make_cuda_device({.index = index})), memory_(inner_->memory(), plan_) {
@@ -119,6 +120,8 @@ class FakeGpu final : public Device {
   Backend<float>& f32() override { return inner_->f32(); }
   Backend<double>& f64() override { return inner_->f64(); }
   TreeOps& trees() override { return inner_->trees(); }
+  RowMeeting* meet_by(RowMeeting* meeting) noexcept override { return row_sums_device(*inner_)->meet_by(meeting); }
+  bool asks_for(std::int64_t n_rows) const override { return row_sums_device(*inner_)->asks_for(n_rows); }
 
  private:
   void before_allocate(std::size_t live, std::size_t bytes) {
