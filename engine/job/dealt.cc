@@ -22,8 +22,9 @@ bool is_dealt(const schema::Step& step, const Device* of_sums);
 // inside: a step, or a list of steps, of which the last one's sums are dealt.
 bool is_dealt_inside(const schema::Value& inside, const Device* of_sums) {
   if (const auto* const list = std::get_if<schema::ValueList>(&inside.data))
-    return std::ranges::any_of(
-        *list, [&](const schema::Value& one) { return is_dealt_inside(one, &one == &list->back() ? of_sums : nullptr); });
+    return std::ranges::any_of(*list, [&](const schema::Value& one) {
+      return is_dealt_inside(one, &one == &list->back() ? of_sums : nullptr);
+    });
   const auto* const step = std::get_if<schema::ValueMap>(&inside.data);
   const schema::Value* const name = step ? find_value(*step, "estimator") : nullptr;
   const auto* const estimator = name ? std::get_if<std::string>(&name->data) : nullptr;
@@ -41,8 +42,7 @@ bool is_dealt(const schema::Step& step, const Device* of_sums) {
   if (given(step, "cv")) return true;
   const schema::Value* inside = given(step, "estimator");
   if (!inside) inside = given(step, "regressor");
-  return inside ? is_dealt_inside(*inside, of_sums)
-                : is_dealt({.estimator = std::string(entry->inside)}, of_sums);
+  return inside ? is_dealt_inside(*inside, of_sums) : is_dealt({.estimator = std::string(entry->inside)}, of_sums);
 }
 
 }   // namespace

@@ -53,7 +53,7 @@ std::vector<double> sizes_of(const std::string& estimator, Growth growth, double
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
     return std::ranges::find(names, estimator) != names.end();
   };
-  if (is_one_of({"MLPClassifier"})) return {1600, 3200};   // 8 and 16 batches
+  if (is_one_of({"MLPClassifier"})) return {1600, 3200};      // 8 and 16 batches
   if (growth == Growth::kLogarithmic) return {8192, 16384};   // with several levels of nodes of 2,048 rows and more
   if (cols > 128) return {4096, 8192};
   if (is_one_of({"KMeans"})) return cols > 32 ? std::vector<double>{4096, 8192} : std::vector<double>{163840, 196608};
