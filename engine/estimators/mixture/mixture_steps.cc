@@ -8,6 +8,7 @@
 
 #include "engine/core/require.h"
 #include "engine/estimators/cluster/cluster_centers.h"
+#include "engine/estimators/dealt_sums.h"
 #include "engine/estimators/mixture/small_cholesky.h"
 
 namespace kedge::engine {
