@@ -117,8 +117,9 @@ void check(engine::Device& device, const Shape& shape) {
     Descent<T> host(device, shape), queued(device, shape), recorded(device, shape);
     host.by_host(like);
     queued.in_queue(like, false);
-    recorded.in_queue(like, true);
     EXPECT_TRUE(queued.state() == host.state()) << "one by one, other bits than by the host's numbers";
+    if (!engine::step_recorder(device)) continue;
+    recorded.in_queue(like, true);
     EXPECT_TRUE(recorded.state() == host.state()) << "recorded, other bits than by the host's numbers";
   }
 }

@@ -28,6 +28,7 @@
 #include "engine/backend/cuda/cuda_device.h"
 #include "engine/backend/emulated/emulator.h"
 #include "engine/backend/plugin.h"
+#include "engine/backend/recorded_steps.h"
 #include "engine/backend/row_sums.h"
 #include "schemas/error.h"
 
@@ -104,7 +105,7 @@ class FaultyMemory final : public Memory {
   const bool leaks_ = !variable("KEDGE_FAKE_GPU_LEAK").empty();
 };
 
-class FakeGpu final : public Device, public RowSumsDevice {
+class FakeGpu final : public Device, public RowSumsDevice, public StepRecorder {
  public:
   explicit FakeGpu(int index)
       : info_(info_of(index)), inner_(make_cuda_device({.index = index})), memory_(inner_->memory(), plan_) {
@@ -122,6 +123,9 @@ class FakeGpu final : public Device, public RowSumsDevice {
   TreeOps& trees() override { return inner_->trees(); }
   RowMeeting* meet_by(RowMeeting* meeting) noexcept override { return row_sums_device(*inner_)->meet_by(meeting); }
   bool asks_for(std::int64_t n_rows) const override { return row_sums_device(*inner_)->asks_for(n_rows); }
+  std::unique_ptr<RecordedSteps> record(const std::function<void()>& ops) override {
+    return step_recorder(*inner_)->record(ops);
+  }
 
  private:
   void before_allocate(std::size_t live, std::size_t bytes) {
